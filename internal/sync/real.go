@@ -1,0 +1,16 @@
+//go:build !sim
+
+// Package sync is the part of the standard sync that variants use. In a normal
+// build its types are aliases, so the machine code is that of the standard
+// library; under the sim tag every operation is a scheduling point of package
+// sched.
+package sync
+
+import "sync"
+
+type (
+	Mutex   = sync.Mutex
+	RWMutex = sync.RWMutex
+	Once    = sync.Once
+	Pool    = sync.Pool
+)
