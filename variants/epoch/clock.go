@@ -1,0 +1,60 @@
+package epoch
+
+import "xidlab/internal/sync/atomic"
+
+// A clock numbers finishes and snapshots, lazily: one word (t, bit), where the
+// bit says that some snapshot has been taken at t. Finishes that no snapshot
+// separates share a number, which is a legal order. So a phase of nothing but
+// finishes writes nothing here, nor does a phase of nothing but snapshots; only
+// alternation pays, one compare-and-swap each.
+//
+// It starts at 2, so that 1 is below every number ever drawn (see begun).
+type clock struct{ word atomic.Uint64 }
+
+const firstTick = 2
+
+func (c *clock) init() { c.word.Store(firstTick << 1) }
+
+// capture returns the number of a snapshot taken now.
+func (c *clock) capture() uint64 {
+	w := c.word.Load()
+	if w&1 == 0 {
+		// I3: once the bit is set, by us or by somebody else, every later
+		// draw is above t. The bit of t is never cleared, only t moves on.
+		c.word.CompareAndSwap(w, w|1)
+	}
+	return w >> 1
+}
+
+// draw returns a number for a finish: above that of every snapshot captured
+// before, and reached by every snapshot captured from now on (I3).
+func (c *clock) draw() uint64 {
+	w := c.word.Load()
+	t := w >> 1
+	if w&1 == 0 {
+		return t // no snapshot has t yet; those to come include us
+	}
+	// t+1 is right whether or not this succeeds: if it fails, somebody else
+	// has moved the clock to t+1 or beyond.
+	c.word.CompareAndSwap(w, (t+1)<<1)
+	return t + 1
+}
+
+// now returns t: every snapshot captured from now on has at least this number.
+func (c *clock) now() uint64 { return c.word.Load() >> 1 }
+
+// present returns the largest number that any snapshot can have by now: what
+// an answer about the present has to push. Plain t is wrong while the bit is
+// clear: a snapshot at t may still come, and would say "not yet" without a push.
+func (c *clock) present() uint64 {
+	w := c.word.Load()
+	return w>>1 - 1 + w&1
+}
+
+// fence returns a number that separates: whatever was captured or drawn before
+// has at most this number, whatever is captured or drawn after has more.
+func (c *clock) fence() uint64 {
+	t := c.capture()
+	c.word.CompareAndSwap(t<<1|1, (t+1)<<1)
+	return t
+}

@@ -1,0 +1,55 @@
+// Package epoch is a lock-free snapshot manager whose snapshots are one number.
+//
+// A commit clock numbers finishes and snapshots; an outcome log maps every xid
+// to one word that says what became of it, and at which number. A snapshot at
+// number S includes exactly the commits numbered S or less, so taking one
+// copies nothing, allocates nothing and costs the same however many
+// transactions are active. This is the form with blocks of one xid: the
+// allocator is one fetch-add, and xids are ordered in real time.
+//
+// The clock is the epoch of epoch-based reclamation (Fraser 2004): a guard
+// announces its number in a slot of its own, and what no announced number can
+// tell apart is dropped from the log's directory. The memory itself is left to
+// Go's collector: a snapshot holds the directory of its instant, so whatever it
+// can still ask about stays reachable.
+//
+// # Invariants
+//
+// The code cites these by number.
+//
+//	I1  A word leaves "in progress" once, by a compare-and-swap from exactly
+//	    the word whose bound was loaded before the number was drawn. So the
+//	    number of a finish is larger than the number of every reader who has
+//	    answered "not yet" from that word (push).
+//	I2  The bound of an in-progress word never falls.
+//	I3  A number drawn after a snapshot at S was captured is larger than S; a
+//	    snapshot captured after a number was drawn is at least that number.
+//	I4  Begin returns only when the segment of its xid is in the directory.
+//	    So an xid below the allocator's bound without a segment, beyond the
+//	    directory's end, belongs to a Begin that has not returned.
+//	I5  The bound, the directory and the number of a snapshot were current at
+//	    one instant: bound and directory are read before and after the number.
+//	I6  Below a directory's settled mark everything is committed, at a number
+//	    that every snapshot with this directory has reached.
+//	I7  A guard's slot is held, with a number not above the guard's own, before
+//	    its snapshot is captured; a collector reads the clock before it reads
+//	    the slots. So no horizon passes a guard.
+//	I8  The published horizon never falls. A retained snapshot is checked
+//	    against it by a compare-and-swap, so that a collector that did not see
+//	    the slot has to start over.
+//	I9  An observed gap is in the directory before the allocator jumps over it,
+//	    and has its number before a snapshot whose bound lies above it returns.
+//	I10 Aborts are forgotten at one number: the words are condemned first, then
+//	    the number is drawn, and readers of a condemned word push on the prune
+//	    as they would on a transaction in progress.
+//
+// # What waits for what
+//
+// Begin, Commit, Rollback, AllocateCommitted, Snapshot, Includes, Status,
+// OldestActive, OldestRequired, Retain and CheckpointExcluded never wait. A
+// retry is always paid for by somebody else's progress: of Commit and Rollback
+// by a reader's push, of Snapshot by a Begin or a new directory. The rare
+// operations (Pin, Unpin, PinCount, PruneAborted, ObserveCommitted,
+// RetainSnapshot, CheckpointProjection, and a Release that lets a waiting prune
+// go on) take turns under one mutex.
+package epoch

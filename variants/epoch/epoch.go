@@ -1,0 +1,254 @@
+package epoch
+
+import (
+	"xidlab/core"
+	"xidlab/internal/invariants"
+	"xidlab/internal/sync"
+	"xidlab/internal/sync/atomic"
+)
+
+// A Manager is a lock-free snapshot manager.
+//
+// # Why it is linearizable
+//
+// The instant of a commit is its last draw. A snapshot at S answers "included"
+// from a word committed at S or less, and "not included" from a word committed
+// above S, or from one in progress whose bound it has first raised to S. That
+// answer is a function of the final number alone: a commit's compare-and-swap
+// names the bound it saw, so every push that precedes it precedes its draw, and
+// its number exceeds the number of everybody who has answered "not yet" (I1).
+// Draws are monotone in real time, and a snapshot captured after a Commit
+// returned has reached its number (I3). Answers about the present (Status,
+// OldestActive) push the largest number that any snapshot can have by now.
+//
+// Wrong versions of this are easy to write; the ones that were tried on models
+// are listed in docs/epoch.md, each with what goes wrong.
+type Manager struct {
+	// Read by everybody, written once in a segment.
+	dir   atomic.Pointer[directory]
+	shift uint
+	_     [112]byte
+
+	// next is the allocator's bound, the line that every Begin writes.
+	next atomic.Uint64
+	_    [120]byte
+
+	// clock is written when commits and snapshots alternate. It has a line of
+	// its own: a phase of begins and commits only reads it.
+	clock clock
+	_     [120]byte
+
+	oldest  atomic.Uint64           // everything below has finished (OldestActive)
+	horizon atomic.Pointer[horizon] // what collectors were told
+	minPin  atomic.Uint64           // the smallest pin, or noPin
+	prune   atomic.Pointer[prune]   // the current or last prune
+	forgot  atomic.Uint64           // the number at which aborts were last forgotten
+	lost    atomic.Uint64           // up to here the numbers of forgotten aborts are lost
+	waiting atomic.Bool             // there are deferred prunes
+	guards  guards
+
+	turn     sync.Mutex // of the rare operations; what is below belongs to its holder
+	pins     []pin      // ascending
+	deferred []deferral
+}
+
+var (
+	_ core.Manager            = (*Manager)(nil)
+	_ core.CommittedAllocator = (*Manager)(nil)
+	_ core.Retainer           = (*Manager)(nil)
+	_ core.Pinner             = (*Manager)(nil)
+	_ core.Pruner             = (*Manager)(nil)
+	_ core.Recoverer          = (*Manager)(nil)
+	_ core.Checkpointer       = (*Manager)(nil)
+	_ core.KeyReserver        = (*Manager)(nil)
+)
+
+// New returns a manager that has seen no transactions, with segments of 4096
+// words (32 KiB).
+func New() *Manager { return newManager(12) }
+
+// newManager makes segments of 1<<shift words. Tests use small ones, so that
+// what is rare becomes common.
+func newManager(shift uint) *Manager {
+	m := &Manager{shift: shift}
+	m.next.Store(1)
+	m.clock.init()
+	m.oldest.Store(1)
+	m.minPin.Store(noPin)
+	m.horizon.Store(&horizon{xid: 1})
+	m.guards.init(m)
+	m.dir.Store(&directory{m: m, settled: 1, shift: shift})
+	m.extend(0)
+	m.dir.Load().cell(core.None).Store(uint64(newWord(committed, 0))) // finished, for misuse
+	return m
+}
+
+// Ordered is true: xids come from one fetch-add.
+func (m *Manager) Ordered() bool { return true }
+
+// PeekNext is one load.
+func (m *Manager) PeekNext() core.Xid { return min(core.Xid(m.next.Load()), core.MaxXid+1) }
+
+// Begin is one fetch-add and one compare-and-swap, on the allocator's line and
+// on the word's; once in a segment it makes the next one.
+func (m *Manager) Begin() core.Xid {
+	x, c := m.allocate()
+	// A failure means that somebody has pushed: the word is not zero either.
+	c.CompareAndSwap(0, uint64(begun))
+	return x
+}
+
+// AllocateCommitted is a Begin and a Commit that share their look-up.
+func (m *Manager) AllocateCommitted() core.Xid {
+	x, c := m.allocate()
+	m.finish(c, word(c.Load()), committed)
+	return x
+}
+
+// allocate draws an xid and returns it with its cell.
+func (m *Manager) allocate() (core.Xid, *atomic.Uint64) {
+	x := core.Xid(m.next.Add(1) - 1)
+	d := m.dir.Load()
+	if !d.covers(x) || m.middle(x) {
+		d = m.roomFor(x)
+	}
+	return x, d.cell(x) // I4
+}
+
+// roomFor is the rare part of allocate.
+func (m *Manager) roomFor(x core.Xid) *directory {
+	if x > core.MaxXid {
+		// next stays above MaxXid and has 2^64 - 2^60 failures to go.
+		panic(core.ErrExhausted)
+	}
+	m.extend(x)
+	// The directory of before the trim: it may drop no segment of an xid that
+	// is in progress, but the reader need not think about it.
+	d := m.dir.Load()
+	if m.middle(x) {
+		m.collect()
+	}
+	return d
+}
+
+// Commit is one compare-and-swap on the word, and one on the clock if some
+// snapshot was taken since it last moved. Lock-free: each retry is paid for by
+// one reader's push.
+func (m *Manager) Commit(x core.Xid) error { return m.decide("commit", x, committed) }
+
+// Rollback costs as much as Commit: it draws a number too, or the set of
+// transactions in progress at an instant could not be told afterwards.
+func (m *Manager) Rollback(x core.Xid) error { return m.decide("rollback", x, aborted) }
+
+func (m *Manager) decide(op string, x core.Xid, tag int) error {
+	c, w := m.dir.Load().load(x)
+	if w == 0 {
+		// Never handed out, or its Begin has not come to its mark.
+		var allocated bool
+		if c, w, allocated = m.current(x); !allocated {
+			return core.FinishError(op, x, core.Unallocated)
+		}
+		if c == nil && w.unfinished() {
+			m.extend(x) // do for that Begin what it was about to do
+			c, w = m.dir.Load().load(x)
+		}
+	}
+	if c == nil || !m.finish(c, w, tag) {
+		return core.FinishError(op, x, m.Status(x))
+	}
+	return nil
+}
+
+// current looks x up as of now. The bound comes first: a gap is in the
+// directory before the allocator jumps (I9), so an x that is allocated is found
+// in its gap if it lies in one.
+func (m *Manager) current(x core.Xid) (c *atomic.Uint64, w word, allocated bool) {
+	allocated = x < m.PeekNext()
+	c, w = m.dir.Load().load(x)
+	return c, w, allocated
+}
+
+// finish moves the cell from w, which must have been loaded from it, to a
+// decided word with a number drawn after that (I1). It reports whether it was
+// this call that decided it.
+func (m *Manager) finish(c *atomic.Uint64, w word, tag int) bool {
+	for w.unfinished() {
+		n := m.clock.draw() // after w was loaded: every push that w shows is below n
+		if invariants.Enabled && n <= w.number() {
+			panic("epoch: drew a number at or below a reader's bound")
+		}
+		if c.CompareAndSwap(uint64(w), uint64(newWord(tag, n))) {
+			return true
+		}
+		w = word(c.Load())
+	}
+	return false
+}
+
+// raise makes sure that what w shows in progress finishes above n. It reports
+// false if the cell has changed since w was loaded from it.
+func raise(c *atomic.Uint64, w word, n uint64) bool {
+	return w.number() >= n || // I2: it only grows
+		c.CompareAndSwap(uint64(w), uint64(newWord(inProgress, n)))
+}
+
+// Status is a load for a decided xid. For an active one it is lock-free: a
+// retry means that the transaction finished or another reader pushed.
+func (m *Manager) Status(x core.Xid) core.Status {
+	if x == core.None {
+		return core.Committed
+	}
+	c, w := m.dir.Load().load(x)
+	for {
+		switch w.tag() {
+		case committed, forgotten:
+			return core.Committed
+		case aborted:
+			return core.Aborted
+		case condemned:
+			if gone, ok := m.sentence(c, w, m.clock.present()); ok {
+				if gone {
+					return core.Committed
+				}
+				return core.Aborted
+			}
+		default:
+			var allocated bool
+			if c, w, allocated = m.current(x); !allocated {
+				return core.Unallocated
+			}
+			if !w.unfinished() {
+				continue
+			}
+			// The number is captured after w was loaded. If w's bound has
+			// reached it, no snapshot that would include x existed then.
+			if c == nil || raise(c, w, m.clock.present()) {
+				return core.Active
+			}
+		}
+		c, w = m.dir.Load().load(x)
+	}
+}
+
+// ReservesUniqueKey reads the deleter before and after the creator. A deleter's
+// say changes at most twice (its owner rolls back; a prune forgets it) and never
+// back to a value it had two changes ago, so two equal readings mean that it
+// held still, and the answer is that of the instant when the creator was read.
+func (m *Manager) ReservesUniqueKey(xmin, xmax core.Xid, own core.XidSet) bool {
+	for deleted := m.deletes(xmax, own); ; {
+		created := m.Status(xmin) != core.Aborted
+		again := m.deletes(xmax, own)
+		if again == deleted {
+			return created && !deleted
+		}
+		deleted = again
+	}
+}
+
+func (m *Manager) deletes(xmax core.Xid, own core.XidSet) bool {
+	if xmax == core.None {
+		return false
+	}
+	s := m.Status(xmax)
+	return s == core.Committed || s != core.Aborted && own.Has(xmax)
+}

@@ -1,0 +1,207 @@
+package epoch
+
+import (
+	"slices"
+
+	"xidlab/core"
+	"xidlab/internal/sync/atomic"
+)
+
+// A horizon is what collectors of old versions have been told: nobody needs
+// what is below xid, where the latest commit has this number. So it has passed
+// a snapshot exactly if that number is above the snapshot's.
+type horizon struct {
+	xid    core.Xid
+	number uint64
+}
+
+// OldestActive walks from where the last call stopped: amortised O(1) per xid,
+// and O(1) while the oldest transaction stays the same. Lock-free.
+func (m *Manager) OldestActive() (core.Xid, bool) {
+	from := core.Xid(m.oldest.Load())
+	x, next := from, m.PeekNext()
+	for {
+		if x == next {
+			// Everything below next was seen finished before this load.
+			if next = m.PeekNext(); x == next {
+				m.advanceOldest(from, x)
+				return core.None, false
+			}
+		}
+		var stuck bool
+		if x, stuck = m.skipFinished(x, next); stuck {
+			m.advanceOldest(from, x)
+			return x, true
+		}
+	}
+}
+
+// skipFinished returns the first x in [x, next) that is active, and true; or
+// next. The active one has been pushed with a number captured after everything
+// below it was seen finished: an earlier number would not do.
+func (m *Manager) skipFinished(x, next core.Xid) (core.Xid, bool) {
+	found := next
+	d := m.dir.Load() // after next: it has the gaps below (I9)
+	d.words(x, next, nil, func(x core.Xid, c *atomic.Uint64) bool {
+		for c != nil {
+			w := word(c.Load())
+			if !w.unfinished() {
+				return true
+			}
+			if raise(c, w, m.clock.present()) {
+				break
+			}
+		}
+		found = x // without a cell its Begin has not returned (I4)
+		return false
+	})
+	return found, found < next
+}
+
+func (m *Manager) advanceOldest(from, to core.Xid) {
+	for old := uint64(from); old < uint64(to) && !m.oldest.CompareAndSwap(old, uint64(to)); {
+		old = m.oldest.Load()
+	}
+}
+
+// OldestRequired walks from the published horizon, past what has aborted and
+// what committed at a number that every guard has reached: amortised O(1) per
+// xid, and O(number of guard slots). Lock-free.
+func (m *Manager) OldestRequired() (core.Xid, bool) {
+	for {
+		h := m.horizon.Load()
+		pin := core.Xid(m.minPin.Load())
+		// I7: the clock before the slots. A guard that is not in its slot yet
+		// captures later, so at this number or above.
+		n := m.guards.oldest(m.clock.now())
+		next := m.PeekNext()
+		reached := m.walkHorizon(*h, min(pin, next), n)
+		if reached != *h && !m.horizon.CompareAndSwap(h, &reached) {
+			continue // I8: somebody published, or retained a snapshot
+		}
+		if pin < next {
+			return min(reached.xid, pin), true
+		}
+		return reached.xid, reached.xid < next
+	}
+}
+
+// walkHorizon returns h moved on, up to limit, over everything that a guard
+// with number n or more can spare.
+func (m *Manager) walkHorizon(h horizon, limit core.Xid, n uint64) horizon {
+	pass := func(number uint64) bool {
+		if number <= n {
+			h.number = max(h.number, number)
+		}
+		return number <= n
+	}
+	if h.xid >= limit {
+		return h
+	}
+	from := h.xid
+	h.xid = limit
+	m.dir.Load().words(from, limit, func(g *gap) bool {
+		if !pass(m.numberOf(g)) {
+			h.xid = core.Xid(g.from.Load())
+			return false
+		}
+		return true
+	}, func(x core.Xid, c *atomic.Uint64) bool {
+		// An answer "still in progress" is only a bound here, so nothing is
+		// pushed; and what has aborted nobody needs, at whatever number.
+		if c != nil {
+			w := word(c.Load())
+			if w.tag() == committed && pass(w.number()) || w.tag() > committed {
+				return true
+			}
+		}
+		h.xid = x
+		return false
+	})
+	return h
+}
+
+// touchHorizon reports whether the horizon has not passed a snapshot at the
+// given number, whose slot is announced. I8: a collector that read the slots
+// before they said so read the horizon before that, and cannot publish over
+// the new copy.
+func (m *Manager) touchHorizon(at uint64) bool {
+	for {
+		h := m.horizon.Load()
+		if at < h.number {
+			return false
+		}
+		if same := *h; m.horizon.CompareAndSwap(h, &same) {
+			return true
+		}
+	}
+}
+
+// collect is called once in a segment, by the Begin that makes the next one:
+// it moves the horizon on behalf of managers that nobody asks for one, and
+// drops what lies below it.
+func (m *Manager) collect() {
+	m.OldestRequired()
+	if m.turn.TryLock() { // whoever has the turn may do it next time
+		m.trim()
+		m.turn.Unlock()
+	}
+}
+
+// trim installs a directory whose settled mark is as far as it can be, without
+// the segments below the horizon in which everything is committed. Caller has
+// the turn. What was dropped stays reachable from older snapshots.
+func (m *Manager) trim() {
+	limit := m.horizon.Load().xid
+	m.update(func(d *directory) {
+		d.settled = d.firstUnsettled(d.settled, m.PeekNext())
+		kept := *d
+		kept.older = nil
+		for _, e := range d.older {
+			if e = d.dropped(e, limit); len(e.segments) > 0 {
+				kept.older = append(kept.older, e)
+			}
+		}
+		newest := d.dropped(extent{d.base, d.segments}, limit)
+		kept.base, kept.segments = newest.base, newest.segments
+		kept.gaps = d.gapsFrom(min(limit, d.settled))
+		*d = kept
+	})
+}
+
+// dropped returns e without the segments below limit that are all committed:
+// cut off at the front, nil further on.
+func (d *directory) dropped(e extent, limit core.Xid) extent {
+	e.segments = slices.Clone(e.segments)
+	for i := range e.segments {
+		from := core.Xid((e.base + uint64(i)) << d.shift)
+		to := from + 1<<d.shift
+		if to > limit {
+			break
+		}
+		if e.segments[i] != nil && d.firstUnsettled(from, to) == to {
+			e.segments[i] = nil
+		}
+	}
+	for len(e.segments) > 0 && e.segments[0] == nil {
+		e.base, e.segments = e.base+1, e.segments[1:]
+	}
+	return e
+}
+
+// firstUnsettled returns the first x in [from, to) that is not committed, or to.
+func (d *directory) firstUnsettled(from, to core.Xid) core.Xid {
+	first := to
+	d.words(from, to, nil, func(x core.Xid, c *atomic.Uint64) bool {
+		if c != nil && word(c.Load()).counts() {
+			return true
+		}
+		first = x
+		return false
+	})
+	return first
+}
+
+// counts reports whether w counts as committed to every later snapshot: its
+// number is not above the clock.
+func (w word) counts() bool { return w.tag() == committed || w.tag() == forgotten }
