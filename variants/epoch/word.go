@@ -17,7 +17,7 @@ const (
 // begun is what Begin makes of the zero word: in progress, with a bound that
 // holds for everybody because the clock starts above it. A word other than zero
 // proves that its xid was handed out, without a look at the allocator.
-const begun = word(1<<tagBits | inProgress)
+const begun = word(1 << tagBits) // inProgress, bound 1
 
 func newWord(tag int, number uint64) word { return word(number<<tagBits) | word(tag) }
 
