@@ -50,6 +50,7 @@ type Manager struct {
 	turn     sync.Mutex // of the rare operations; what is below belongs to its holder
 	pins     []pin      // ascending
 	deferred []deferral
+	trimmed  core.Xid // segments that end at or below have been looked at by trim
 }
 
 var (

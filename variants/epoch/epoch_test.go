@@ -1,110 +1,245 @@
 package epoch
 
 import (
-	"math/rand/v2"
+	"fmt"
+	"sync"
 	"testing"
 
 	"xidlab/core"
+	"xidlab/core/coretest"
 )
 
-func TestSnapshotAllocatesNothing(t *testing.T) {
-	for _, active := range []int{0, 4096} {
-		m := New()
-		for range active {
-			m.Begin()
+// TestSmallSegments runs the kit where the rare paths are common: a segment is
+// made, passed and dropped every few transactions.
+func TestSmallSegments(t *testing.T) {
+	for _, shift := range []uint{1, 3} {
+		t.Run(fmt.Sprintf("%d words", 1<<shift), func(t *testing.T) {
+			coretest.TestManager(t, func() core.Manager { return newManager(shift) })
+		})
+	}
+}
+
+// segments counts the segments that m's directory holds, and its entries.
+func segments(m *Manager) (held, entries int) {
+	d := m.dir.Load()
+	for _, e := range append(d.older, extent{d.base, d.segments}) {
+		entries += len(e.segments)
+		for _, s := range e.segments {
+			if s != nil {
+				held++
+			}
 		}
+	}
+	return held, entries
+}
+
+func wantSegments(t *testing.T, m *Manager, most int, when string) {
+	t.Helper()
+	if held, _ := segments(m); held > most {
+		t.Errorf("%s: %d segments held, want at most %d", when, held, most)
+	}
+}
+
+func commit(t *testing.T, m *Manager, n int) {
+	t.Helper()
+	for range n {
+		if err := m.Commit(m.Begin()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestLogIsTrimmed: what nobody can tell apart is not kept, and what somebody
+// can still ask is, whether guarded or not.
+func TestLogIsTrimmed(t *testing.T) {
+	const n = 10_000
+	m := newManager(3)
+	commit(t, m, n)
+	wantSegments(t, m, 3, "after commits")
+	if _, entries := segments(m); entries > 3 {
+		t.Errorf("%d directory entries after %d commits", entries, n)
+	}
+
+	x := m.Begin()
+	s := m.Snapshot(core.None)
+	if err := m.Commit(x); err != nil {
+		t.Fatal(err)
+	}
+	commit(t, m, n)
+	wantSegments(t, m, 3, "with an unguarded snapshot held")
+	if s.Includes(x) || !s.Includes(x-1) || s.Includes(x+1) {
+		t.Error("the snapshot changed its mind when its segment was dropped")
+	}
+
+	g := m.Retain(core.None)
+	commit(t, m, n)
+	if held, _ := segments(m); held < n/8 {
+		t.Errorf("%d segments held below a guard, want all of the %d xids it hides", held, n)
+	}
+	g.Release()
+	commit(t, m, 8)
+	wantSegments(t, m, 3, "after the guard was released")
+}
+
+// TestAbortKeepsItsSegment until it is pruned, and no other.
+func TestAbortKeepsItsSegment(t *testing.T) {
+	m := newManager(3)
+	for range 10 {
 		x := m.Begin()
-		sum := 0
-		if n := testing.AllocsPerRun(1000, func() {
-			s := m.Snapshot(x)
-			if s.Includes(x) {
-				sum++
+		if err := m.Rollback(x); err != nil {
+			t.Fatal(err)
+		}
+		commit(t, m, 1000)
+	}
+	wantSegments(t, m, 10+3, "with ten aborts")
+	if n := m.PruneAborted(m.PeekNext()); n != 10 {
+		t.Errorf("PruneAborted forgot %d, want 10", n)
+	}
+	commit(t, m, 8)
+	wantSegments(t, m, 3, "after the prune")
+}
+
+// TestJump: a gap costs an entry, whatever its length, and the segments on
+// either side of it stay right when they are dropped.
+func TestJump(t *testing.T) {
+	m := newManager(3)
+	open := m.Begin()
+	for _, to := range []core.Xid{100, 101, 1 << 20, 1<<20 + 5, 1 << 50} {
+		if err := m.ObserveCommitted(to); err != nil {
+			t.Fatal(err)
+		}
+		commit(t, m, 20)
+	}
+	if held, entries := segments(m); held > 5*5 || entries > 5*6 {
+		t.Errorf("%d segments and %d entries after five jumps of 20 commits each", held, entries)
+	}
+	status := func(x core.Xid, want core.Status) {
+		t.Helper()
+		if got := m.Status(x); got != want {
+			t.Errorf("Status(%d) = %v, want %v", x, got, want)
+		}
+	}
+	for _, x := range []core.Xid{2, 99, 100, 101, 102, 1 << 19, 1 << 20, 1<<20 + 3, 1 << 49, 1 << 50, 1<<50 + 20} {
+		status(x, core.Committed)
+	}
+	status(open, core.Active)
+	status(1<<50+21, core.Unallocated)
+	if err := m.Rollback(open); err != nil {
+		t.Fatal(err)
+	}
+	m.PruneAborted(m.PeekNext())
+	commit(t, m, 40)
+	wantSegments(t, m, 3, "after the open transaction ended")
+	if d := m.dir.Load(); len(d.gaps) != 0 || len(d.older) != 0 {
+		t.Errorf("%d gaps and %d older extents left", len(d.gaps), len(d.older))
+	}
+	for _, x := range []core.Xid{2, 100, 102, 1 << 20, 1 << 49, 1<<50 + 20} {
+		status(x, core.Committed)
+	}
+}
+
+// TestReplayedLogIsOneGap: recovery observes its log record by record.
+func TestReplayedLogIsOneGap(t *testing.T) {
+	m := newManager(3)
+	for x := core.Xid(1); x <= 1000; x++ {
+		if err := m.ObserveCommitted(x); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := len(m.dir.Load().gaps); n != 1 {
+		t.Errorf("%d gaps after 1000 adjacent observations without a snapshot, want 1", n)
+	}
+}
+
+// TestGuardSlots: more guards than a chunk has slots, each released once, by
+// whichever copy comes first; a released guard's copy does not release the
+// slot's next tenant.
+func TestGuardSlots(t *testing.T) {
+	m := newManager(3)
+	var guards []core.Guard
+	for range 100 {
+		guards = append(guards, m.Retain(core.None))
+		commit(t, m, 1)
+	}
+	for i, g := range guards {
+		if h, ok := m.OldestRequired(); !ok || h != core.Xid(i+1) {
+			t.Fatalf("OldestRequired() = %d, %v with the guards from %d on", h, ok, i)
+		}
+		var wg sync.WaitGroup
+		var won [4]bool
+		for j := range won {
+			wg.Go(func() { won[j] = g.Release() })
+		}
+		wg.Wait()
+		wins := 0
+		for _, w := range won {
+			if w {
+				wins++
 			}
-			g := m.Retain(x)
-			g.Release()
-		}); n != 0 {
-			t.Errorf("%d active: Snapshot, Includes, Retain and Release allocate %v times", active, n)
+		}
+		if wins != 1 {
+			t.Fatalf("%d of 4 racing releases say that they ended the guard", wins)
+		}
+	}
+	tenant := m.Retain(core.None)
+	commit(t, m, 1)
+	for _, g := range guards {
+		g.Release()
+	}
+	if h, ok := m.OldestRequired(); !ok || h != 101 {
+		t.Errorf("OldestRequired() = %d, %v: an old guard released another one's slot", h, ok)
+	}
+	tenant.Release()
+}
+
+// TestAllocations: none, but for a segment (words, entry, directory) once in so
+// many xids.
+func TestAllocations(t *testing.T) {
+	m := New()
+	for range 4096 {
+		m.Begin()
+	}
+	x := m.Begin()
+	for name, f := range map[string]func(){
+		"Snapshot":       func() { sink = m.Snapshot(x) },
+		"Includes":       func() { sink.Includes(x); sink.Includes(1) },
+		"Retain":         func() { m.Retain(x).Release() },
+		"Status":         func() { m.Status(1); m.Status(x) },
+		"OldestActive":   func() { m.OldestActive() },
+		"OldestRequired": func() { m.OldestRequired() },
+	} {
+		if n := testing.AllocsPerRun(1000, f); n != 0 {
+			t.Errorf("%s allocates %v times", name, n)
 		}
 	}
 }
 
-func BenchmarkBeginCommit(b *testing.B) {
-	m := New()
-	b.ReportAllocs()
-	for b.Loop() {
-		m.Commit(m.Begin())
-	}
-}
+var sink core.Snapshot
 
-func BenchmarkBeginSnapshotCommit(b *testing.B) {
-	for _, active := range []int{0, 4096} {
-		b.Run(map[int]string{0: "active=0", 4096: "active=4096"}[active], func(b *testing.B) {
-			m := New()
-			for range active {
-				m.Begin()
-			}
-			b.ReportAllocs()
-			for b.Loop() {
-				x := m.Begin()
-				s := m.Snapshot(x)
-				if s.Includes(x + 1) {
-					b.Fatal()
+func BenchmarkOps(b *testing.B) {
+	for _, c := range []struct {
+		name string
+		op   func(*Manager)
+	}{
+		{"begin+commit", func(m *Manager) { _ = m.Commit(m.Begin()) }},
+		{"begin+snapshot+commit", func(m *Manager) { x := m.Begin(); m.Snapshot(x); _ = m.Commit(x) }},
+		{"snapshot", func(m *Manager) { m.Snapshot(core.None) }},
+		{"allocate-committed", func(m *Manager) { m.AllocateCommitted() }},
+		{"retain+release", func(m *Manager) { m.Retain(core.None).Release() }},
+	} {
+		for _, active := range []int{0, 4096} {
+			b.Run(fmt.Sprintf("%s/active=%d", c.name, active), func(b *testing.B) {
+				m := New()
+				for range active {
+					m.Begin()
 				}
-				m.Commit(x)
-			}
-		})
+				b.ReportAllocs()
+				b.RunParallel(func(pb *testing.PB) {
+					for pb.Next() {
+						c.op(m)
+					}
+				})
+			})
+		}
 	}
-}
-
-func BenchmarkParallel(b *testing.B) {
-	m := New()
-	b.Run("begin+commit", func(b *testing.B) {
-		b.RunParallel(func(pb *testing.PB) {
-			for pb.Next() {
-				m.Commit(m.Begin())
-			}
-		})
-	})
-	b.Run("begin+snapshot+commit", func(b *testing.B) {
-		b.RunParallel(func(pb *testing.PB) {
-			for pb.Next() {
-				x := m.Begin()
-				m.Snapshot(x)
-				m.Commit(x)
-			}
-		})
-	})
-	b.Run("snapshot", func(b *testing.B) {
-		b.RunParallel(func(pb *testing.PB) {
-			for pb.Next() {
-				m.Snapshot(core.None)
-			}
-		})
-	})
-	b.Run("allocate-committed", func(b *testing.B) {
-		b.RunParallel(func(pb *testing.PB) {
-			for pb.Next() {
-				m.AllocateCommitted()
-			}
-		})
-	})
-	b.Run("retain+release", func(b *testing.B) {
-		b.RunParallel(func(pb *testing.PB) {
-			for pb.Next() {
-				m.Retain(core.None).Release()
-			}
-		})
-	})
-	b.Run("rollback pruned", func(b *testing.B) {
-		b.RunParallel(func(pb *testing.PB) {
-			r := rand.IntN(1024)
-			for pb.Next() {
-				m.Rollback(m.Begin())
-				if r++; r%1024 == 0 {
-					h, _ := m.OldestRequired()
-					m.PruneAborted(h)
-				}
-			}
-		})
-	})
 }

@@ -76,7 +76,7 @@ func (m *Manager) OldestRequired() (core.Xid, bool) {
 		n := m.guards.oldest(m.clock.now())
 		next := m.PeekNext()
 		reached := m.walkHorizon(*h, min(pin, next), n)
-		if reached != *h && !m.horizon.CompareAndSwap(h, &reached) {
+		if reached != *h && !m.publish(h, reached) {
 			continue // I8: somebody published, or retained a snapshot
 		}
 		if pin < next {
@@ -85,6 +85,10 @@ func (m *Manager) OldestRequired() (core.Xid, bool) {
 		return reached.xid, reached.xid < next
 	}
 }
+
+// publish replaces the horizon h. It copies next, so that a call that finds
+// nothing new to say allocates nothing.
+func (m *Manager) publish(h *horizon, next horizon) bool { return m.horizon.CompareAndSwap(h, &next) }
 
 // walkHorizon returns h moved on, up to limit, over everything that a guard
 // with number n or more can spare.
@@ -131,7 +135,7 @@ func (m *Manager) touchHorizon(at uint64) bool {
 		if at < h.number {
 			return false
 		}
-		if same := *h; m.horizon.CompareAndSwap(h, &same) {
+		if m.publish(h, *h) {
 			return true
 		}
 	}
@@ -158,28 +162,30 @@ func (m *Manager) trim() {
 		kept := *d
 		kept.older = nil
 		for _, e := range d.older {
-			if e = d.dropped(e, limit); len(e.segments) > 0 {
+			if e = d.dropped(e, m.trimmed, limit); len(e.segments) > 0 {
 				kept.older = append(kept.older, e)
 			}
 		}
-		newest := d.dropped(extent{d.base, d.segments}, limit)
+		newest := d.dropped(extent{d.base, d.segments}, m.trimmed, limit)
 		kept.base, kept.segments = newest.base, newest.segments
 		kept.gaps = d.gapsFrom(min(limit, d.settled))
 		*d = kept
 	})
+	m.trimmed = limit
 }
 
-// dropped returns e without the segments below limit that are all committed:
-// cut off at the front, nil further on.
-func (d *directory) dropped(e extent, limit core.Xid) extent {
+// dropped returns e without the segments that are all committed, of those that
+// end in (done, limit]: cut off at the front, nil further on.
+func (d *directory) dropped(e extent, done, limit core.Xid) extent {
 	e.segments = slices.Clone(e.segments)
-	for i := range e.segments {
-		from := core.Xid((e.base + uint64(i)) << d.shift)
+	first := max(uint64(done)>>d.shift, e.base) - e.base
+	for i := first; i < uint64(len(e.segments)); i++ {
+		from := core.Xid((e.base + i) << d.shift)
 		to := from + 1<<d.shift
 		if to > limit {
 			break
 		}
-		if e.segments[i] != nil && d.firstUnsettled(from, to) == to {
+		if e.segments[i] != nil && (to <= d.settled || d.firstUnsettled(from, to) == to) {
 			e.segments[i] = nil
 		}
 	}

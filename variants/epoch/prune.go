@@ -162,6 +162,7 @@ func (r *roundUp) execute(w uint64, at uint64) bool {
 	if len(r.cells) > 0 {
 		r.m.lost.Store(max(r.at, r.m.lost.Load())) // before they are
 		r.m.forgot.Store(at + 1)
+		r.m.trimmed = 0 // segments that were kept for these aborts may go
 	}
 	for _, c := range r.cells {
 		c.Store(uint64(sentenced))
