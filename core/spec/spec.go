@@ -116,6 +116,11 @@ func (m *Manager) AllocateCommittedAs(x core.Xid) bool {
 	return true
 }
 
+// Reserve moves the allocator's bound up to next, as a manager does that sets
+// xids aside: those in between are Reserved until BeginAs or
+// AllocateCommittedAs names them. A next below the bound changes nothing.
+func (m *Manager) Reserve(next core.Xid) { m.next = max(m.next, next) }
+
 func (m *Manager) finish(t *tx, at uint64, aborted bool) {
 	t.ended, t.aborted = at, aborted
 	if !aborted {
