@@ -35,6 +35,6 @@ type Worker interface {
 
 // A Metric is a named figure of a run.
 type Metric struct {
-	Name  string  // in the form of a benchmark unit, such as "horizon-lag-xids"
+	Name  string // in the form of a benchmark unit, such as "horizon-lag-xids"
 	Value float64
 }

@@ -1,0 +1,74 @@
+//go:build unix
+
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"xidlab/harness/result"
+)
+
+// TestInterrupt sends a real ^C to a real run.
+func TestInterrupt(t *testing.T) {
+	dir := t.TempDir()
+	bin := filepath.Join(dir, "xbench")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", bin, ".").CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	results := filepath.Join(dir, "results")
+	cmd := exec.CommandContext(t.Context(), bin, "run", "-o", results, "-workload", "txn,autocommit", "-duration", "10m", "-slices", "1000")
+	var stdout bytes.Buffer
+	cmd.Stdout = &stdout
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	log := bufio.NewReader(stderr)
+	first, err := log.ReadString('\n') // it is measuring
+	if err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(time.Second)
+	sent := time.Now()
+	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	rest, err := io.ReadAll(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = cmd.Wait()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != exitInterrupted {
+		t.Errorf("got %v, want exit code %d", err, exitInterrupted)
+	}
+	if took := time.Since(sent); took > 10*time.Second {
+		t.Errorf("it took %v to stop", took)
+	}
+	file := resultFile(t, results)
+	if last := string(rest); strings.Count(last, "\n") != 1 || !strings.Contains(last, "interrupted") || !strings.Contains(last, file) {
+		t.Errorf("after %q the log is %q; want one line that names %s", first, last, file)
+	}
+	r, err := result.Load(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !r.Partial || len(r.Rows) == 0 {
+		t.Errorf("partial %v, %d rows; want the rows of about a second", r.Partial, len(r.Rows))
+	}
+	if !strings.Contains(stdout.String(), "partial") {
+		t.Errorf("the output does not say that it is partial:\n%s", stdout.String())
+	}
+}
