@@ -10,27 +10,55 @@ import (
 // These are for benchstat and for a quick look; the figures of the laboratory
 // come from xbench run, which pins, interleaves and measures references.
 
-func BenchmarkBeginCommit(b *testing.B) {
-	for _, v := range All {
-		b.Run("variant="+v.Name, func(b *testing.B) {
-			m := v.New()
-			b.ReportAllocs()
-			b.RunParallel(func(pb *testing.PB) {
-				for pb.Next() {
-					if err := m.Commit(m.Begin()); err != nil {
-						b.Error(err)
-					}
-				}
-			})
-		})
-	}
-}
+// actives is how many transactions are open, and idle.
+var actives = []int{0, 16, 256, 4096}
 
-func BenchmarkSnapshot(b *testing.B) {
-	for _, active := range []int{0, 16, 256, 4096} {
+// turns runs turn from all threads, on every variant beside every number of
+// active transactions.
+func turns(b *testing.B, actives []int, turn func(core.Manager) error) {
+	for _, active := range actives {
 		for _, v := range All {
 			b.Run(fmt.Sprintf("active=%d/variant=%s", active, v.Name), func(b *testing.B) {
 				m := withActive(v, active)
+				b.ReportAllocs()
+				b.RunParallel(func(pb *testing.PB) {
+					for pb.Next() {
+						if err := turn(m); err != nil {
+							b.Error(err)
+						}
+					}
+				})
+			})
+		}
+	}
+}
+
+func BenchmarkBeginCommit(b *testing.B) {
+	turns(b, actives, func(m core.Manager) error { return m.Commit(m.Begin()) })
+}
+
+func BenchmarkBeginSnapshotCommit(b *testing.B) {
+	turns(b, actives, func(m core.Manager) error {
+		x := m.Begin()
+		m.Snapshot(x)
+		return m.Commit(x)
+	})
+}
+
+func BenchmarkAllocateCommitted(b *testing.B) {
+	turns(b, []int{0}, func(m core.Manager) error {
+		core.AllocateCommitted(m)
+		return nil
+	})
+}
+
+// BenchmarkSnapshot is a phase in which nothing finishes.
+func BenchmarkSnapshot(b *testing.B) {
+	for _, active := range actives {
+		for _, v := range All {
+			b.Run(fmt.Sprintf("active=%d/variant=%s", active, v.Name), func(b *testing.B) {
+				m := withActive(v, active)
+				core.AllocateCommitted(m) // or all would be active, which some need no copy for
 				b.ReportAllocs()
 				for b.Loop() {
 					sink = m.Snapshot(core.None)

@@ -49,28 +49,30 @@ func (d *directory) end() core.Xid {
 
 // cell returns the word of x, or nil if it has none here. O(1), but for xids
 // older than a jump, which search the list of jumps.
-func (d *directory) cell(x core.Xid) *atomic.Uint64 {
-	i := uint64(x)>>d.shift - d.base
-	if i >= uint64(len(d.segments)) {
-		return d.olderCell(x)
+func (d *directory) cell(x core.Xid) *atomic.Uint64 { return d.segment(x).cell(x) }
+
+func (d *directory) segment(x core.Xid) *segment {
+	if i := uint64(x)>>d.shift - d.base; i < uint64(len(d.segments)) {
+		return d.segments[i]
 	}
-	return d.segments[i].cell(x)
+	return d.olderSegment(x)
 }
 
+func (d *directory) olderSegment(x core.Xid) *segment {
+	for _, e := range d.older {
+		if i := uint64(x)>>d.shift - e.base; i < uint64(len(e.segments)) {
+			return e.segments[i]
+		}
+	}
+	return nil
+}
+
+// cell returns the word of x, which lies in s; nil if s is.
 func (s *segment) cell(x core.Xid) *atomic.Uint64 {
 	if s == nil {
 		return nil
 	}
 	return &s.words[uint64(x)*stride&uint64(len(s.words)-1)]
-}
-
-func (d *directory) olderCell(x core.Xid) *atomic.Uint64 {
-	for _, e := range d.older {
-		if i := uint64(x)>>d.shift - e.base; i < uint64(len(e.segments)) {
-			return e.segments[i].cell(x)
-		}
-	}
-	return nil
 }
 
 // load returns the cell of x and its word; a nil cell and the word that it
@@ -102,12 +104,13 @@ func (d *directory) gapAt(x core.Xid) *gap {
 	return nil
 }
 
-// words calls yield for every xid in [from, to) that has a word, or would have
-// one (a nil cell, see I4), ascending, until yield returns false. Dropped
-// segments and gaps are stepped over; onGap, if not nil, is told of each gap
-// and may stop the walk too.
-func (d *directory) words(from, to core.Xid, onGap func(*gap) bool, yield func(core.Xid, *atomic.Uint64) bool) {
+// spans calls yield for every run [x, end) of xids that have their words in one
+// segment, or would have (a nil segment, see I4), ascending in [from, to), until
+// yield returns false. Dropped segments and gaps are stepped over; onGap, if not
+// nil, is told of each gap and may stop the walk too.
+func (d *directory) spans(from, to core.Xid, onGap func(*gap) bool, yield func(s *segment, x, end core.Xid) bool) {
 	for x := from; x < to; {
+		end := min(to, (x>>d.shift+1)<<d.shift)
 		if len(d.gaps) > 0 {
 			if g := d.gapAt(x); g != nil {
 				if onGap != nil && !onGap(g) {
@@ -116,17 +119,30 @@ func (d *directory) words(from, to core.Xid, onGap func(*gap) bool, yield func(c
 				x = g.to + 1
 				continue
 			}
+			end = x + 1 // the next one may lie in a gap
 		}
-		c := d.cell(x)
-		if c == nil && x < d.end() {
+		s := d.segment(x)
+		if s == nil && x < d.end() {
 			x = d.afterMissing(x)
 			continue
 		}
-		if !yield(x, c) {
+		if !yield(s, x, end) {
 			return
 		}
-		x++
+		x = end
 	}
+}
+
+// words is spans, xid by xid.
+func (d *directory) words(from, to core.Xid, yield func(core.Xid, *atomic.Uint64) bool) {
+	d.spans(from, to, nil, func(s *segment, x, end core.Xid) bool {
+		for ; x < end; x++ {
+			if !yield(x, s.cell(x)) {
+				return false
+			}
+		}
+		return true
+	})
 }
 
 // afterMissing returns the first xid above x that may have a word, for an x

@@ -3,6 +3,7 @@ package epoch
 import (
 	"xidlab/core"
 	"xidlab/internal/invariants"
+	"xidlab/internal/ledger"
 	"xidlab/internal/sync"
 	"xidlab/internal/sync/atomic"
 )
@@ -48,7 +49,7 @@ type Manager struct {
 	guards  guards
 
 	turn     sync.Mutex // of the rare operations; what is below belongs to its holder
-	pins     []pin      // ascending
+	pins     ledger.Pins
 	deferred []deferral
 	trimmed  core.Xid // segments that end at or below have been looked at by trim
 }

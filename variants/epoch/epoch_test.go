@@ -200,6 +200,7 @@ func TestAllocations(t *testing.T) {
 		m.Begin()
 	}
 	x := m.Begin()
+	sink = m.Snapshot(x)
 	for name, f := range map[string]func(){
 		"Snapshot":       func() { sink = m.Snapshot(x) },
 		"Includes":       func() { sink.Includes(x); sink.Includes(1) },

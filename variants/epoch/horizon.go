@@ -42,7 +42,7 @@ func (m *Manager) OldestActive() (core.Xid, bool) {
 func (m *Manager) skipFinished(x, next core.Xid) (core.Xid, bool) {
 	found := next
 	d := m.dir.Load() // after next: it has the gaps below (I9)
-	d.words(x, next, nil, func(x core.Xid, c *atomic.Uint64) bool {
+	d.words(x, next, func(x core.Xid, c *atomic.Uint64) bool {
 		for c != nil {
 			w := word(c.Load())
 			if !w.unfinished() {
@@ -104,23 +104,25 @@ func (m *Manager) walkHorizon(h horizon, limit core.Xid, n uint64) horizon {
 	}
 	from := h.xid
 	h.xid = limit
-	m.dir.Load().words(from, limit, func(g *gap) bool {
+	m.dir.Load().spans(from, limit, func(g *gap) bool {
 		if !pass(m.numberOf(g)) {
 			h.xid = core.Xid(g.from.Load())
 			return false
 		}
 		return true
-	}, func(x core.Xid, c *atomic.Uint64) bool {
+	}, func(s *segment, x, end core.Xid) bool {
 		// An answer "still in progress" is only a bound here, so nothing is
 		// pushed; and what has aborted nobody needs, at whatever number.
-		if c != nil {
-			w := word(c.Load())
-			if w.tag() == committed && pass(w.number()) || w.tag() > committed {
-				return true
+		for ; s != nil && x < end; x++ {
+			w := word(s.cell(x).Load())
+			if w.tag() < aborted && !(w.tag() == committed && pass(w.number())) {
+				break
 			}
 		}
-		h.xid = x
-		return false
+		if x < end {
+			h.xid = x
+		}
+		return x == end
 	})
 	return h
 }
@@ -198,12 +200,13 @@ func (d *directory) dropped(e extent, done, limit core.Xid) extent {
 // firstUnsettled returns the first x in [from, to) that is not committed, or to.
 func (d *directory) firstUnsettled(from, to core.Xid) core.Xid {
 	first := to
-	d.words(from, to, nil, func(x core.Xid, c *atomic.Uint64) bool {
-		if c != nil && word(c.Load()).counts() {
-			return true
+	d.spans(from, to, nil, func(s *segment, x, end core.Xid) bool {
+		for ; s != nil && x < end && word(s.cell(x).Load()).counts(); x++ {
 		}
-		first = x
-		return false
+		if x < end {
+			first = x
+		}
+		return x == end
 	})
 	return first
 }

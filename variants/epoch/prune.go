@@ -130,7 +130,7 @@ type roundUp struct {
 func (r *roundUp) condemn(at uint64) (found bool) {
 	r.at, r.open = at, false
 	d := r.m.dir.Load()
-	d.words(d.settled, r.below, nil, func(x core.Xid, c *atomic.Uint64) bool {
+	d.words(d.settled, r.below, func(x core.Xid, c *atomic.Uint64) bool {
 		for c != nil {
 			w := word(c.Load())
 			if w.unfinished() {
@@ -140,7 +140,7 @@ func (r *roundUp) condemn(at uint64) (found bool) {
 				}
 				continue
 			}
-			if w.tag() == aborted && w.number() <= at && r.m.pinCount(x) == 0 {
+			if w.tag() == aborted && w.number() <= at && r.m.pins.Count(x) == 0 {
 				c.Store(uint64(newWord(condemned, w.number()))) // decided: ours alone to change
 				r.cells = append(r.cells, c)
 				found = true

@@ -98,7 +98,7 @@ func (d *directory) RolledBack(x core.Xid, at uint64) (bool, error) {
 // InProgress walks the words between the settled mark and the bound.
 func (d *directory) InProgress(low, high core.Xid, at uint64) (core.XidSet, error) {
 	var set core.XidSet
-	d.words(low, high, nil, func(x core.Xid, c *atomic.Uint64) bool {
+	d.words(low, high, func(x core.Xid, c *atomic.Uint64) bool {
 		if c == nil || unfinishedAt(c, at) {
 			set = append(set, x)
 		}
@@ -131,7 +131,7 @@ func unfinishedAt(c *atomic.Uint64, at uint64) bool {
 func (m *Manager) CheckpointExcluded() (core.Xid, core.XidSet) {
 	d, high, at := m.capture()
 	var excluded core.XidSet
-	d.words(d.settled, high, nil, func(x core.Xid, _ *atomic.Uint64) bool {
+	d.words(d.settled, high, func(x core.Xid, _ *atomic.Uint64) bool {
 		if ok, _ := d.Lookup(x, at); !ok { // its error is always nil
 			excluded = append(excluded, x)
 		}

@@ -9,65 +9,8 @@ import (
 	"xidlab/core"
 )
 
-func parallel(b *testing.B, op func()) {
-	b.ReportAllocs()
-	b.RunParallel(func(pb *testing.PB) {
-		for pb.Next() {
-			op()
-		}
-	})
-}
-
-func must(err error) {
-	if err != nil {
-		panic(err)
-	}
-}
-
-// idleActives is how many transactions are open and idle.
-var idleActives = []int{0, 16, 256, 4096}
-
-func open(m core.Manager, n int) {
-	for range n {
-		m.Begin()
-	}
-}
-
-func BenchmarkBeginCommit(b *testing.B) {
-	for _, n := range idleActives {
-		b.Run(fmt.Sprint("active=", n), func(b *testing.B) {
-			m := New()
-			open(m, n)
-			parallel(b, func() { must(m.Commit(m.Begin())) })
-		})
-	}
-}
-
-func BenchmarkBeginSnapshotCommit(b *testing.B) {
-	for _, n := range idleActives {
-		b.Run(fmt.Sprint("active=", n), func(b *testing.B) {
-			m := New()
-			open(m, n)
-			parallel(b, func() {
-				x := m.Begin()
-				m.Snapshot(x)
-				must(m.Commit(x))
-			})
-		})
-	}
-}
-
-// BenchmarkSnapshotReadOnly is a phase in which nothing finishes.
-func BenchmarkSnapshotReadOnly(b *testing.B) {
-	for _, n := range idleActives {
-		b.Run(fmt.Sprint("active=", n), func(b *testing.B) {
-			m := New()
-			open(m, n)
-			must(m.Commit(m.Begin()))
-			parallel(b, func() { m.Snapshot(core.None) })
-		})
-	}
-}
+// These are for what the package comment says about alternatives. What other
+// variants do as well is measured beside them, in the package variants.
 
 // BenchmarkFinishScattered commits any one of many active ones.
 func BenchmarkFinishScattered(b *testing.B) {
@@ -82,97 +25,51 @@ func BenchmarkFinishScattered(b *testing.B) {
 			rng := rand.New(rand.NewPCG(1, 1))
 			for b.Loop() {
 				i := rng.IntN(n)
-				must(m.Commit(ring[i]))
+				if err := m.Commit(ring[i]); err != nil {
+					b.Fatal(err)
+				}
 				ring[i] = m.Begin()
 			}
 		})
 	}
 }
 
-func BenchmarkBeginRollbackPrune(b *testing.B) {
-	m := New()
-	b.RunParallel(func(pb *testing.PB) {
-		for i := 0; pb.Next(); i++ {
-			must(m.Rollback(m.Begin()))
-			if i%1024 == 0 {
-				m.PruneAborted(m.PeekNext())
-			}
-		}
-	})
-}
-
-func BenchmarkRetainRelease(b *testing.B) {
-	m := New()
-	parallel(b, func() { m.Retain(core.None).Release() })
-}
-
-// BenchmarkOldestRequired asks beside a thousand guards, after each commit.
-func BenchmarkOldestRequired(b *testing.B) {
-	m := New()
-	for range 1000 {
-		m.Begin()
-		m.Retain(core.None)
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		must(m.Commit(m.Begin()))
-		m.OldestRequired()
-	}
-}
-
-func BenchmarkStatus(b *testing.B) {
-	m := New()
-	for i := range 4096 {
-		if x := m.Begin(); i%16 == 0 {
-			must(m.Rollback(x))
-		} else if i%16 != 1 {
-			must(m.Commit(x))
-		}
-	}
-	b.RunParallel(func(pb *testing.PB) {
-		for x := core.Xid(1); pb.Next(); x++ {
-			m.Status(x % 4096)
-		}
-	})
-}
-
-// BenchmarkLookup asks a snapshot beside 256 active and 256 aborted ones.
-func BenchmarkLookup(b *testing.B) {
-	m := New()
-	for i := range 4096 {
-		if x := m.Begin(); i%16 == 0 {
-			must(m.Rollback(x))
-		} else if i%16 != 1 {
-			must(m.Commit(x))
-		}
-	}
-	s := m.Snapshot(core.None)
-	b.RunParallel(func(pb *testing.PB) {
-		for x := core.Xid(1); pb.Next(); x++ {
-			s.Includes(x % 4096)
-		}
-	})
-}
-
-func BenchmarkAllocateCommitted(b *testing.B) {
-	b.Run("lock", func(b *testing.B) {
+// BenchmarkPool compares AllocateCommitted with a pool of reserved Xids, beside
+// snapshots and without.
+func BenchmarkPool(b *testing.B) {
+	type allocator struct{ allocate, snapshot func() }
+	lock := func() allocator {
 		m := New()
-		parallel(b, func() { m.AllocateCommitted() })
-	})
-	for _, size := range []core.Xid{2, 64} {
-		b.Run(fmt.Sprint("pool=", size), func(b *testing.B) {
-			p := pool{m: New(), size: size}
-			parallel(b, func() { p.allocate() })
+		return allocator{func() { m.AllocateCommitted() }, func() { m.Snapshot(core.None) }}
+	}
+	pooled := func(size core.Xid) func() allocator {
+		return func() allocator {
+			p := &pool{m: New(), size: size}
+			return allocator{func() { p.allocate() }, func() { p.snapshot() }}
+		}
+	}
+	for _, c := range []struct {
+		name string
+		open func() allocator
+	}{{"lock", lock}, {"pool=2", pooled(2)}, {"pool=64", pooled(64)}} {
+		b.Run("op=allocate/"+c.name, func(b *testing.B) {
+			a := c.open()
+			b.RunParallel(func(pb *testing.PB) {
+				for pb.Next() {
+					a.allocate()
+				}
+			})
 		})
-		b.Run(fmt.Sprint("pool+Snapshot=", size), func(b *testing.B) {
-			p := pool{m: New(), size: size}
-			parallel(b, func() { p.allocate(); p.snapshot() })
+		b.Run("op=allocate+snapshot/"+c.name, func(b *testing.B) {
+			a := c.open()
+			b.RunParallel(func(pb *testing.PB) {
+				for pb.Next() {
+					a.allocate()
+					a.snapshot()
+				}
+			})
 		})
 	}
-	b.Run("lock+Snapshot", func(b *testing.B) {
-		m := New()
-		parallel(b, func() { m.AllocateCommitted(); m.Snapshot(core.None) })
-	})
 }
 
 // A pool is the alternative that was not kept: a range of Xids that is reserved

@@ -25,18 +25,23 @@
 //
 // Go 1.26, two virtual CPUs of an AMD EPYC (family 25) that others used too;
 // nanoseconds of wall time per operation of all threads together, median of 11
-// runs of: go test -bench NAME -cpu 1,2 -benchtime 40ms ./variants/rwmutex
+// runs of
+//
+//	go test -run xxx -bench NAME -cpu 1,2 -benchtime 40ms -count 11 ./variants ./variants/rwmutex
+//
+// of which the first package has the comparisons:
 //
 //   - A pool of born-committed Xids, reserved under the manager's lock and
-//     handed out under one of its own (BenchmarkAllocateCommitted, which keeps
-//     the code): 7.4 at one thread and 11.1 at two with 64 in the pool, 11.2 and
-//     15.5 with 2, against 10.3 and 14.0 for an increment under the lock. But a
-//     snapshot then takes both locks: an allocation and a snapshot take 44 and
-//     51, against 36 and 43. And what is left of the pool must be hidden, which
-//     keeps the bound of every snapshot low. The increment was kept.
+//     handed out under one of its own (BenchmarkPool, which keeps the code): 8.0
+//     at one thread and 11.7 at two with 64 in the pool, 11.6 and 16.1 with 2,
+//     against 10.1 and 15.8 for an increment under the lock. But a snapshot then
+//     takes both locks: an allocation and a snapshot take 48 to 56, against 36
+//     and 41. And what is left of the pool must be hidden, which keeps the bound
+//     of every snapshot low. The increment was kept.
 //   - Tombstones in the active set, instead of a memmove, when one leaves from
-//     the middle: not tried. Any of 4096 leaves in 200 (BenchmarkFinishScattered,
-//     Begin included; the newest in 29), about half of that for the memmove.
-//     The most that tombstones could save is less than what they would add to
-//     each snapshot, which copies them: one beside 4096 active takes 3500.
+//     the middle: not tried. Any of 4096 leaves in 168, any of 256 in 73
+//     (BenchmarkFinishScattered, at one thread, Begin included): much of that is
+//     the memmove. But the most that tombstones could save is less than what
+//     they would add to each snapshot, which copies them: a turn with one beside
+//     4096 active takes 3500 (BenchmarkBeginSnapshotCommit).
 package rwmutex

@@ -5,6 +5,7 @@ import (
 
 	"xidlab/core"
 	"xidlab/internal/invariants"
+	"xidlab/internal/ledger"
 	"xidlab/internal/sync"
 	"xidlab/internal/sync/atomic"
 )
@@ -34,14 +35,14 @@ type Manager struct {
 	mu     sync.RWMutex // guards everything down to recent
 	next   core.Xid     // the allocator's bound
 	now    uint64       // the instant, see I3
-	active ascending
-	aborts aborts
-	pins   pins
-	guards guards
+	active ledger.Ascending
+	aborts ledger.Aborts
+	pins   ledger.Pins
+	guards ledger.Guards[walk]
 
-	answered core.Xid // the largest horizon that was ever answered
-	forgot   uint64   // the instant when something was last forgotten
-	deferred []prune  // those that wait for older guards, by instant
+	answered core.Xid      // the largest horizon that was ever answered
+	forgot   uint64        // the instant when something was last forgotten
+	deferred ledger.Prunes // those that wait for older guards
 
 	recent atomic.Pointer[view] // the last copy; of use while its instant is now
 }
@@ -69,7 +70,7 @@ func (m *Manager) Ordered() bool { return true }
 func (m *Manager) Begin() core.Xid {
 	m.mu.Lock()
 	x := m.allocate()
-	m.active.push(x)
+	m.active.Push(x)
 	m.mu.Unlock()
 	return x
 }
@@ -100,7 +101,7 @@ func (m *Manager) allocate() core.Xid {
 func (m *Manager) Commit(x core.Xid) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if !m.active.remove(x) {
+	if !m.active.Remove(x) {
 		return core.FinishError("commit", x, m.status(x))
 	}
 	m.now++
@@ -113,12 +114,12 @@ func (m *Manager) Commit(x core.Xid) error {
 func (m *Manager) Rollback(x core.Xid) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if !m.active.remove(x) {
+	if !m.active.Remove(x) {
 		return core.FinishError("rollback", x, m.status(x))
 	}
 	m.check(x)
 	m.now++
-	m.aborts.add(x, m.now)
+	m.aborts.Add(x, m.now)
 	return nil
 }
 
@@ -128,11 +129,11 @@ func (m *Manager) CommitGroup(xs ...core.Xid) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for i, x := range xs {
-		if m.active.remove(x) {
+		if m.active.Remove(x) {
 			continue
 		}
 		for _, y := range xs[:i] {
-			m.active.insert(y)
+			m.active.Insert(y)
 		}
 		if slices.Contains(xs[:i], x) {
 			return &core.XidError{Op: "group commit", Xid: x, Status: core.Active, Err: core.ErrDuplicate}
@@ -155,9 +156,9 @@ func (m *Manager) status(x core.Xid) core.Status {
 	switch {
 	case x >= m.next:
 		return core.Unallocated
-	case m.active.has(x):
+	case m.active.Has(x):
 		return core.Active
-	case m.aborts.aborted(x):
+	case m.aborts.Aborted(x):
 		return core.Aborted
 	}
 	return core.Committed
@@ -167,7 +168,7 @@ func (m *Manager) status(x core.Xid) core.Status {
 func (m *Manager) OldestActive() (core.Xid, bool) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	if a := m.active.all(); len(a) > 0 {
+	if a := m.active.All(); len(a) > 0 {
 		return a[0], true
 	}
 	return core.None, false
@@ -229,13 +230,9 @@ func (m *Manager) CheckpointProjection() (core.Xid, core.XidSet, core.Xid) {
 
 // excluded needs mu for reading.
 func (m *Manager) excluded() core.XidSet {
-	set := make(core.XidSet, 0, len(m.active.all())+len(m.aborts.xids))
-	set = append(set, m.active.all()...)
-	for i, x := range m.aborts.xids {
-		if m.aborts.fates[i].forgotten == 0 {
-			set = append(set, x)
-		}
-	}
+	set := make(core.XidSet, 0, len(m.active.All())+m.aborts.Len())
+	set = append(set, m.active.All()...)
+	set = m.aborts.AppendTo(set)
 	slices.Sort(set) // two ascending runs
 	return set
 }
@@ -245,10 +242,9 @@ func (m *Manager) check(x core.Xid) {
 	if !invariants.Enabled {
 		return
 	}
-	a := m.active.all()
+	a := m.active.All()
 	i, found := slices.BinarySearch(a, x)
-	_, aborted := m.aborts.find(x)
-	if found || aborted || i > 0 && a[i-1] >= x || i < len(a) && a[i] <= x || len(a) > 0 && a[len(a)-1] >= m.next {
+	if found || m.aborts.Has(x) || i > 0 && a[i-1] >= x || i < len(a) && a[i] <= x || len(a) > 0 && a[len(a)-1] >= m.next {
 		panic("rwmutex: active is out of order, or an xid is there twice")
 	}
 }

@@ -1,10 +1,9 @@
 package rwmutex
 
 import (
-	"math"
-
 	"xidlab/core"
 	"xidlab/internal/invariants"
+	"xidlab/internal/ledger"
 )
 
 // A guard holds the horizon back for one snapshot.
@@ -22,79 +21,35 @@ import (
 // above it anyway. So a guard's walk costs O(1) amortised over the Xids it
 // hides, and OldestRequired O(1) amortised, however many guards there are. (A
 // walk is repeated by the next guard when the oldest is released.)
-type guard struct {
-	m       *Manager
-	at      uint64
-	hides   []core.Xid // of what was active at the instant: not passed yet
-	rest    core.Xid   // then everything from here on
-	retired bool
+type guard ledger.Guard[walk]
 
-	older, younger *guard
-}
-
-// guards is a list in order of at.
-type guards struct{ oldest, youngest *guard }
-
-// insert costs O(1) for a new snapshot, otherwise the number of younger guards.
-func (l *guards) insert(g *guard) {
-	g.older = l.youngest
-	for g.older != nil && g.older.at > g.at {
-		g.older, g.younger = g.older.older, g.older
-	}
-	if g.older != nil {
-		g.older.younger = g
-	} else {
-		l.oldest = g
-	}
-	if g.younger != nil {
-		g.younger.older = g
-	} else {
-		l.youngest = g
-	}
-}
-
-func (l *guards) remove(g *guard) {
-	if g.older != nil {
-		g.older.younger = g.younger
-	} else {
-		l.oldest = g.younger
-	}
-	if g.younger != nil {
-		g.younger.older = g.older
-	} else {
-		l.youngest = g.older
-	}
-	g.older, g.younger = nil, nil
-}
-
-// since returns the instant of the oldest guard, or one after everything.
-func (l *guards) since() uint64 {
-	if l.oldest == nil {
-		return math.MaxUint64
-	}
-	return l.oldest.at
+// A walk is where a guard's search is.
+type walk struct {
+	m     *Manager
+	hides []core.Xid // of what was active at the instant: not passed yet
+	rest  core.Xid   // then everything from here on
 }
 
 // floor returns the smallest Xid below limit that the guard hides and that has
 // committed since, or limit. Nothing below limit is active. It needs mu.
-func (g *guard) floor(limit core.Xid) core.Xid {
-	for ; len(g.hides) > 0; g.hides = g.hides[1:] {
-		if x := g.hides[0]; x >= limit || !g.passes(x) {
+func (w *walk) floor(limit core.Xid) core.Xid {
+	for ; len(w.hides) > 0; w.hides = w.hides[1:] {
+		if x := w.hides[0]; x >= limit || !w.m.passes(x) {
 			return min(x, limit)
 		}
 	}
-	for ; g.rest < limit; g.rest++ {
-		if !g.passes(g.rest) {
-			return g.rest
+	for ; w.rest < limit; w.rest++ {
+		if !w.m.passes(w.rest) {
+			return w.rest
 		}
 	}
 	return limit
 }
 
 // passes reports whether x, which has finished, had aborted.
-func (g *guard) passes(x core.Xid) bool {
-	f, ok := g.m.aborts.find(x)
-	if invariants.Enabled && (g.m.active.has(x) || ok && f.forgotten != 0) {
+func (m *Manager) passes(x core.Xid) bool {
+	ok := m.aborts.Has(x)
+	if invariants.Enabled && (m.active.Has(x) || ok && !m.aborts.Aborted(x)) {
 		panic("rwmutex: a guard's candidate is active, or was forgotten under it")
 	}
 	return ok
@@ -102,23 +57,21 @@ func (g *guard) passes(x core.Xid) bool {
 
 // guarding returns the guard, not registered yet, of a snapshot that m took, or
 // nil.
-func (m *Manager) guarding(s core.Snapshot) *guard {
+func (m *Manager) guarding(s core.Snapshot) *ledger.Guard[walk] {
 	v, _, low, high, at := s.Parts()
+	w := walk{rest: low}
 	switch v := v.(type) {
 	case *view:
-		if v.m == m {
-			return &guard{m: m, at: at, hides: v.active, rest: v.high}
-		}
+		w.m, w.hides, w.rest = v.m, v.active, v.high
 	case *solid:
-		if (*Manager)(v) == m {
-			return &guard{m: m, at: at, rest: low}
-		}
+		w.m = (*Manager)(v)
 	case *idle:
-		if (*Manager)(v) == m {
-			return &guard{m: m, at: at, rest: high}
-		}
+		w.m, w.rest = (*Manager)(v), high
 	}
-	return nil
+	if w.m != m {
+		return nil
+	}
+	return &ledger.Guard[walk]{At: at, State: w}
 }
 
 // Retain implements [core.Retainer], at the cost of a Snapshot; the lock is
@@ -141,7 +94,7 @@ func (m *Manager) RetainSnapshot(s core.Snapshot) (core.Guard, error) {
 	switch {
 	case g == nil:
 		return core.Guard{}, core.ErrForeign
-	case m.forgot > g.at || g.floor(m.answered) < m.answered: // nothing below answered is active (I4)
+	case m.forgot > g.At || g.State.floor(m.answered) < m.answered: // nothing below answered is active (I4)
 		return core.Guard{}, core.ErrTooOld
 	}
 	return m.register(g, s), nil
@@ -149,30 +102,25 @@ func (m *Manager) RetainSnapshot(s core.Snapshot) (core.Guard, error) {
 
 // register needs mu. The guard is its own holder, so a token has nothing to
 // tell apart.
-func (m *Manager) register(g *guard, s core.Snapshot) core.Guard {
-	m.guards.insert(g)
-	return core.NewGuard(s, g, 0)
+func (m *Manager) register(g *ledger.Guard[walk], s core.Snapshot) core.Guard {
+	m.guards.Insert(g)
+	return core.NewGuard(s, (*guard)(g), 0)
 }
 
 // Release implements [core.Holder]: O(1), unless it sets a prune free.
 func (g *guard) Release(uint64) bool {
-	m := g.m
+	m := g.State.m
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if g.retired {
+	if !m.guards.Remove((*ledger.Guard[walk])(g)) {
 		return false
 	}
-	g.retired, g.hides = true, nil
-	m.guards.remove(g)
-	ready := 0 // a prune waits for the guards that are older than it
-	for ready < len(m.deferred) && m.deferred[ready].at <= m.guards.since() {
-		ready++
+	g.State.hides = nil
+	since := m.guards.Since()
+	if ready := m.deferred.Take(since); len(ready) > 0 {
+		m.forget(ready)
 	}
-	if ready > 0 {
-		m.forget(m.deferred[:ready])
-		m.deferred = append([]prune(nil), m.deferred[ready:]...)
-	}
-	m.aborts.drop(m.guards.since())
+	m.aborts.Drop(since)
 	return true
 }
 
@@ -188,14 +136,14 @@ func (m *Manager) OldestRequired() (core.Xid, bool) {
 // answer needs mu.
 func (m *Manager) answer() core.Xid {
 	h := m.next
-	if a := m.active.all(); len(a) > 0 {
+	if a := m.active.All(); len(a) > 0 {
 		h = a[0]
 	}
-	if x, ok := m.pins.oldest(); ok {
+	if x, ok := m.pins.Oldest(); ok {
 		h = min(h, x)
 	}
-	if g := m.guards.oldest; g != nil {
-		h = g.floor(h)
+	if g := m.guards.Oldest(); g != nil {
+		h = g.State.floor(h)
 	}
 	m.answered = max(m.answered, h)
 	return h
@@ -207,20 +155,20 @@ func (m *Manager) PruneAborted(below core.Xid) int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.now++
-	p := prune{below, m.now}
-	if m.guards.oldest != nil { // every live guard is older
+	p := ledger.Prune{Below: below, At: m.now}
+	if m.guards.Oldest() != nil { // every live guard is older
 		m.deferred = append(m.deferred, p)
 		return 0
 	}
-	n := m.forget([]prune{p})
-	m.aborts.drop(m.now)
+	n := m.forget([]ledger.Prune{p})
+	m.aborts.Drop(m.now)
 	return n
 }
 
 // forget needs mu.
-func (m *Manager) forget(prunes []prune) int {
+func (m *Manager) forget(prunes []ledger.Prune) int {
 	m.now++
-	n := m.aborts.forget(prunes, m.now, &m.pins)
+	n := m.aborts.Forget(prunes, m.now, &m.pins)
 	if n > 0 {
 		m.forgot = m.now
 	}

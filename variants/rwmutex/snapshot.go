@@ -2,6 +2,7 @@ package rwmutex
 
 import (
 	"xidlab/core"
+	"xidlab/internal/ledger"
 )
 
 // Snapshot implements [core.Manager]: O(active) if something has finished since
@@ -18,13 +19,13 @@ func (m *Manager) Snapshot(self core.Xid) core.Snapshot {
 
 // capture needs mu for reading.
 func (m *Manager) capture(self core.Xid) core.Snapshot {
-	active := m.active.all()
-	low, _ := m.aborts.bounds()
+	active := m.active.All()
+	low, _ := m.aborts.Bounds()
 	low = min(low, m.next)
 	if len(active) > 0 {
 		low = min(low, active[0])
 	}
-	if self != core.None && !m.active.has(self) {
+	if self != core.None && !m.active.Has(self) {
 		self = core.None
 	}
 	var v core.View
@@ -71,7 +72,7 @@ func (m *Manager) view(active []core.Xid) *view {
 		v = &view{active: append([]core.Xid(nil), active...)}
 	}
 	v.m, v.at, v.high = m, m.now, m.next
-	v.abortedLow, v.abortedHigh = m.aborts.bounds()
+	v.abortedLow, v.abortedHigh = m.aborts.Bounds()
 	m.recent.Store(v)
 	return v
 }
@@ -82,7 +83,7 @@ func (v *view) Lookup(x core.Xid, at uint64) (bool, error) {
 	if x >= v.high {
 		return false, nil // begun after the copy, when nothing had finished (I3)
 	}
-	if _, ok := find(v.active, x); ok {
+	if _, ok := ledger.Find(v.active, x); ok {
 		return false, nil
 	}
 	if x < v.abortedLow || x > v.abortedHigh {
@@ -141,17 +142,11 @@ func (v *idle) RolledBack(x core.Xid, at uint64) (bool, error) {
 func (*idle) InProgress(_, _ core.Xid, _ uint64) (core.XidSet, error) { return nil, nil }
 
 // committed reports whether x, which had finished by the instant at, counted as
-// committed then.
+// committed then. A live guard's snapshot is always answered (I5, I6).
 func (m *Manager) committed(x core.Xid, at uint64) (bool, error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	switch f, ok := m.aborts.find(x); {
-	case ok:
-		return f.forgotten != 0 && f.forgotten <= at, nil
-	case m.aborts.lost(x, at):
-		return false, core.ErrTooOld
-	}
-	return true, nil
+	return m.aborts.Committed(x, at)
 }
 
 // rolledBack reports whether x, the owner of a snapshot of the instant at, has
@@ -159,12 +154,9 @@ func (m *Manager) committed(x core.Xid, at uint64) (bool, error) {
 func (m *Manager) rolledBack(x core.Xid, at uint64) (bool, error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	_, ok := m.aborts.find(x)
-	switch {
-	case ok:
-		return true, nil // even if it was forgotten since
-	case m.aborts.lost(x, at) && !m.active.has(x):
-		return false, core.ErrTooOld
+	gone, err := m.aborts.RolledBack(x, at)
+	if err != nil && m.active.Has(x) {
+		return false, nil
 	}
-	return false, nil
+	return gone, err
 }

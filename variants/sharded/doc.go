@@ -29,19 +29,24 @@
 //
 // Go 1.26, two virtual CPUs of an AMD EPYC (family 25) that others used too;
 // nanoseconds of wall time per operation of all threads together, medians of 11
-// runs of: go test -bench NAME -cpu 1,2 -benchtime 40ms ./variants/sharded
+// runs of
 //
-//   - BenchmarkBeginCommit: 10.3 at one thread and 13.8 at two; rwmutex takes
-//     27.4 and 38.5. Most of the gain is that Begin takes no lock.
-//   - BenchmarkShards, begin+commit at two threads: 13 with 1 or 2 shards, up to
-//     45 with 8 and more. With fewer locks than threads would like, one thread
-//     does a run of operations while the other waits, and the lines stay where
-//     they are; with more, every shard's line travels. With a snapshot in each
-//     turn the locks add up: 45, 60, 92, 164, 572 at one thread with 2, 4, 8, 16,
-//     64 shards. So the default is no more shards than processors.
-//   - BenchmarkBeginSnapshotCommit at two threads: 200 with nothing else active,
-//     rwmutex 139. A snapshot must fetch every shard from whoever finished there
-//     last: what this design gains at a finish it pays at a snapshot.
+//	go test -run xxx -bench NAME -cpu 1,2 -benchtime 40ms -count 11 ./variants ./variants/sharded
+//
+// of which the first package has the comparisons, here with nothing else active:
+//
+//   - BenchmarkBeginCommit: 18 at one thread and 23 at two; rwmutex takes 27 and
+//     41. Most of the gain is that Begin takes no lock.
+//   - BenchmarkBeginSnapshotCommit at two threads: 200, rwmutex 134. A snapshot
+//     must fetch every shard from whoever finished there last: what this design
+//     gains at a finish it pays at a snapshot.
+//   - BenchmarkShards, begin+commit at two threads (not through an interface, as
+//     above): 13 with 1 shard, 14 with 2, 43 with 4, 48 with 8 and more. With
+//     fewer locks than threads would like, one thread does a run of operations
+//     while the other waits, and the lines stay where they are; with more, every
+//     shard's line travels. With a snapshot in each turn the locks add up: 45,
+//     60, 94, 167, 591 at one thread with 2, 4, 8, 16, 64 shards. So the default
+//     is as many shards as processors, or the next power of two.
 //
 // # What was tried and not kept
 //

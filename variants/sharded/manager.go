@@ -182,7 +182,7 @@ func (m *Manager) Rollback(x core.Xid) error {
 	if !m.take(s, x) {
 		return m.refusal("rollback", s, x)
 	}
-	s.aborts.add(x, m.now) // I4: before the next prune, after the last
+	s.aborts.Add(x, m.now) // I4: before the next prune, after the last
 	s.touch()
 	m.check(s)
 	return nil
@@ -213,7 +213,7 @@ func (m *Manager) CommitGroup(xs ...core.Xid) error {
 			continue
 		}
 		for _, y := range xs[:i] {
-			m.shard(y).active.insert(y)
+			m.shard(y).active.Insert(y)
 		}
 		if slices.Contains(xs[:i], x) {
 			return &core.XidError{Op: "group commit", Xid: x, Status: core.Active, Err: core.ErrDuplicate}
@@ -358,15 +358,11 @@ func (m *Manager) excluded(next core.Xid) core.XidSet {
 	set := core.XidSet{}
 	for k := range m.shards {
 		s := &m.shards[k]
-		set = append(set, s.active.all()...)
+		set = append(set, s.active.All()...)
 		for x := s.frontier; x < next; x += m.stride() {
 			set = append(set, x)
 		}
-		for i, x := range s.aborts.xids {
-			if s.aborts.fates[i].forgotten == 0 {
-				set = append(set, x)
-			}
-		}
+		set = s.aborts.AppendTo(set)
 	}
 	slices.Sort(set)
 	return set
@@ -377,11 +373,11 @@ func (m *Manager) check(s *shard) {
 	if !invariants.Enabled {
 		return
 	}
-	a := s.active.all()
+	a := s.active.All()
 	if n := len(a); n > 0 && a[n-1] >= s.frontier || n > 1 && a[n-2] >= a[n-1] || s.frontier > m.bound()+m.stride() {
 		panic("sharded: a frontier is behind what is active, or beyond the allocator")
 	}
-	if _, hi := s.aborts.bounds(); hi >= s.frontier {
+	if _, hi := s.aborts.Bounds(); hi >= s.frontier {
 		panic("sharded: an aborted xid is beyond the frontier")
 	}
 }

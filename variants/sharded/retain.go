@@ -1,23 +1,22 @@
 package sharded
 
 import (
-	"math"
-
 	"xidlab/core"
 	"xidlab/internal/invariants"
+	"xidlab/internal/ledger"
 	"xidlab/internal/sync"
 )
 
 // A horizon is what the collector's bound is made of, beside the active Xids.
 type horizon struct {
 	mu     sync.Mutex // I6: before the shards
-	pins   pins
-	guards guards
+	pins   ledger.Pins
+	guards ledger.Guards[hidden]
 
-	answered core.Xid // the largest that was ever answered
-	forgot   uint64   // the instant when something was last forgotten
-	deferred []prune  // those that wait for older guards, by instant
-	stale    bool     // something forgotten is still in a shard, see aborts
+	answered core.Xid      // the largest that was ever answered
+	forgot   uint64        // the instant when something was last forgotten
+	deferred ledger.Prunes // those that wait for older guards
+	stale    bool          // something forgotten is still in a shard, see [ledger.Aborts]
 }
 
 // A guard holds the horizon back for one snapshot.
@@ -36,15 +35,14 @@ type horizon struct {
 // walks of a guard cost O(1) amortised over the Xids it hides, and
 // OldestRequired O(shards) amortised, however many guards there are. (A walk is
 // repeated by the next guard when the oldest is released.)
-type guard struct {
-	m       *Manager
-	at      uint64
-	view    *view    // what it hides is what this does not include; or, if nil,
-	rest    core.Xid // everything from here on
-	walks   []walk   // by class; made when first needed
-	retired bool
+type guard ledger.Guard[hidden]
 
-	older, younger *guard
+// A hidden is what a guard's snapshot hides.
+type hidden struct {
+	m     *Manager
+	view  *view    // what this does not include; or, if nil,
+	rest  core.Xid // everything from here on
+	walks []walk   // by class; made when first needed
 }
 
 // A walk is where a guard's search is in one class.
@@ -53,65 +51,22 @@ type walk struct {
 	rest   core.Xid   // then everything of the class from here on
 }
 
-// guards is a list in order of at.
-type guards struct{ oldest, youngest *guard }
-
-// insert costs O(1) for a new snapshot, otherwise the number of younger guards.
-func (l *guards) insert(g *guard) {
-	g.older = l.youngest
-	for g.older != nil && g.older.at > g.at {
-		g.older, g.younger = g.older.older, g.older
-	}
-	if g.older != nil {
-		g.older.younger = g
-	} else {
-		l.oldest = g
-	}
-	if g.younger != nil {
-		g.younger.older = g
-	} else {
-		l.youngest = g
-	}
-}
-
-func (l *guards) remove(g *guard) {
-	if g.older != nil {
-		g.older.younger = g.younger
-	} else {
-		l.oldest = g.younger
-	}
-	if g.younger != nil {
-		g.younger.older = g.older
-	} else {
-		l.youngest = g.older
-	}
-	g.older, g.younger = nil, nil
-}
-
-// since returns the instant of the oldest guard, or one after everything.
-func (l *guards) since() uint64 {
-	if l.oldest == nil {
-		return math.MaxUint64
-	}
-	return l.oldest.at
-}
-
 // floor returns the smallest Xid below limit that the guard hides and that has
 // committed since, or limit. Nothing below limit is active. It needs every
 // lock.
-func (g *guard) floor(limit core.Xid) core.Xid {
-	if g.walks == nil {
-		g.walks = make([]walk, len(g.m.shards))
-		for k := range g.walks {
-			if g.view != nil {
-				g.walks[k] = walk{g.view.list(k), g.view.parts[k].frontier}
+func (h *hidden) floor(limit core.Xid) core.Xid {
+	if h.walks == nil {
+		h.walks = make([]walk, len(h.m.shards))
+		for k := range h.walks {
+			if h.view != nil {
+				h.walks[k] = walk{h.view.list(k), h.view.parts[k].frontier}
 			} else {
-				g.walks[k] = walk{nil, g.m.after(k, g.rest)}
+				h.walks[k] = walk{nil, h.m.after(k, h.rest)}
 			}
 		}
 	}
-	for k := range g.walks {
-		limit = g.walks[k].floor(g.m, &g.m.shards[k], limit)
+	for k := range h.walks {
+		limit = h.walks[k].floor(h.m, &h.m.shards[k], limit)
 	}
 	return limit
 }
@@ -132,8 +87,8 @@ func (w *walk) floor(m *Manager, s *shard, limit core.Xid) core.Xid {
 
 // passes reports whether x, which has finished, had aborted.
 func (m *Manager) passes(s *shard, x core.Xid) bool {
-	f, ok := s.aborts.find(x)
-	if invariants.Enabled && (m.status(s, x) == core.Active || ok && f.forgotten != 0) {
+	ok := s.aborts.Has(x)
+	if invariants.Enabled && (m.status(s, x) == core.Active || ok && !s.aborts.Aborted(x)) {
 		panic("sharded: a guard's candidate is active, or was forgotten under it")
 	}
 	return ok
@@ -141,23 +96,21 @@ func (m *Manager) passes(s *shard, x core.Xid) bool {
 
 // guarding returns the guard, not registered yet, of a snapshot that m took, or
 // nil.
-func (m *Manager) guarding(s core.Snapshot) *guard {
+func (m *Manager) guarding(s core.Snapshot) *ledger.Guard[hidden] {
 	v, _, low, high, at := s.Parts()
+	h := hidden{rest: low}
 	switch v := v.(type) {
 	case *view:
-		if v.m == m {
-			return &guard{m: m, at: at, view: v}
-		}
+		h.m, h.view = v.m, v
 	case *solid:
-		if (*Manager)(v) == m {
-			return &guard{m: m, at: at, rest: low}
-		}
+		h.m = (*Manager)(v)
 	case *idle:
-		if (*Manager)(v) == m {
-			return &guard{m: m, at: at, rest: high}
-		}
+		h.m, h.rest = (*Manager)(v), high
 	}
-	return nil
+	if h.m != m {
+		return nil
+	}
+	return &ledger.Guard[hidden]{At: at, State: h}
 }
 
 // Retain implements [core.Retainer], at the cost of a Snapshot. Whoever
@@ -182,7 +135,7 @@ func (m *Manager) RetainSnapshot(s core.Snapshot) (core.Guard, error) {
 	h := &m.horizon
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.forgot > g.at || m.passed(g) {
+	if h.forgot > g.At || m.passed(g) {
 		return core.Guard{}, core.ErrTooOld
 	}
 	return m.register(g, s), nil
@@ -190,31 +143,31 @@ func (m *Manager) RetainSnapshot(s core.Snapshot) (core.Guard, error) {
 
 // passed reports whether a horizon that was answered is above something that g
 // would protect. Nothing below such a horizon is active (I7).
-func (m *Manager) passed(g *guard) bool {
+func (m *Manager) passed(g *ledger.Guard[hidden]) bool {
 	m.lock()
 	defer m.unlock()
-	return g.floor(m.horizon.answered) < m.horizon.answered
+	return g.State.floor(m.horizon.answered) < m.horizon.answered
 }
 
 // register needs horizon. The guard is its own holder, so a token has nothing
 // to tell apart.
-func (m *Manager) register(g *guard, s core.Snapshot) core.Guard {
-	m.horizon.guards.insert(g)
-	return core.NewGuard(s, g, 0)
+func (m *Manager) register(g *ledger.Guard[hidden], s core.Snapshot) core.Guard {
+	m.horizon.guards.Insert(g)
+	return core.NewGuard(s, (*guard)(g), 0)
 }
 
 // Release implements [core.Holder]: O(1) and no shard's lock, unless a prune
 // waits.
 func (g *guard) Release(uint64) bool {
-	m, h := g.m, &g.m.horizon
+	m := g.State.m
+	h := &m.horizon
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if g.retired {
+	oldest := h.guards.Oldest() == (*ledger.Guard[hidden])(g)
+	if !h.guards.Remove((*ledger.Guard[hidden])(g)) {
 		return false
 	}
-	g.retired, g.view, g.walks = true, nil, nil
-	oldest := h.guards.oldest == g
-	h.guards.remove(g)
+	g.State.view, g.State.walks = nil, nil
 	if oldest && (h.stale || len(h.deferred) > 0) {
 		m.settle()
 	}
@@ -225,16 +178,12 @@ func (g *guard) Release(uint64) bool {
 // what none of them knew. It needs horizon.
 func (m *Manager) settle() {
 	h := &m.horizon
-	since := h.guards.since()
-	ready := 0 // a prune waits for the guards that are older than it
-	for ready < len(h.deferred) && h.deferred[ready].at <= since {
-		ready++
-	}
+	since := h.guards.Since()
+	ready := h.deferred.Take(since)
 	m.lock()
 	defer m.unlock()
-	if ready > 0 {
-		m.forget(h.deferred[:ready])
-		h.deferred = append([]prune(nil), h.deferred[ready:]...)
+	if len(ready) > 0 {
+		m.forget(ready)
 	}
 	m.drop(since)
 }
@@ -245,8 +194,8 @@ func (m *Manager) drop(until uint64) {
 	m.horizon.stale = false
 	for k := range m.shards {
 		a := &m.shards[k].aborts
-		a.drop(until)
-		m.horizon.stale = m.horizon.stale || a.stale > 0
+		a.Drop(until)
+		m.horizon.stale = m.horizon.stale || a.Stale()
 	}
 }
 
@@ -265,11 +214,11 @@ func (m *Manager) OldestRequired() (core.Xid, bool) {
 // answer needs horizon and every lock; next was read under them.
 func (m *Manager) answer(next core.Xid) core.Xid {
 	x := m.oldestActive(next)
-	if p, ok := m.horizon.pins.oldest(); ok {
+	if p, ok := m.horizon.pins.Oldest(); ok {
 		x = min(x, p)
 	}
-	if g := m.horizon.guards.oldest; g != nil {
-		x = g.floor(x)
+	if g := m.horizon.guards.Oldest(); g != nil {
+		x = g.State.floor(x)
 	}
 	m.horizon.answered = max(m.horizon.answered, x)
 	return x
@@ -283,28 +232,23 @@ func (m *Manager) PruneAborted(below core.Xid) int {
 	defer h.mu.Unlock()
 	m.lock()
 	defer m.unlock()
-	p := prune{below, m.tick()}
+	p := ledger.Prune{Below: below, At: m.tick()}
 	m.touch()
-	if h.guards.oldest != nil { // every live guard is older
+	if h.guards.Oldest() != nil { // every live guard is older
 		h.deferred = append(h.deferred, p)
 		return 0
 	}
-	n := m.forget([]prune{p})
+	n := m.forget([]ledger.Prune{p})
 	m.drop(m.now)
 	return n
 }
 
-// forget does what prunes, which are in order of their instants, have waited
-// for. It needs horizon and every lock.
-func (m *Manager) forget(prunes []prune) (n int) {
-	// A later prune covers an abort of any instant that an earlier one
-	// covers, so what counts is the largest bound from some prune on.
-	for i := len(prunes) - 1; i > 0; i-- {
-		prunes[i-1].below = max(prunes[i-1].below, prunes[i].below)
-	}
+// forget does what prunes have waited for (see [ledger.Aborts.Forget]). It needs
+// horizon and every lock.
+func (m *Manager) forget(prunes []ledger.Prune) (n int) {
 	at := m.tick()
 	for k := range m.shards {
-		n += m.shards[k].aborts.forget(prunes, at, &m.horizon.pins)
+		n += m.shards[k].aborts.Forget(prunes, at, &m.horizon.pins)
 	}
 	if n > 0 {
 		m.horizon.forgot = at

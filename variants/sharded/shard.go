@@ -2,6 +2,7 @@ package sharded
 
 import (
 	"xidlab/core"
+	"xidlab/internal/ledger"
 	"xidlab/internal/sync"
 	"xidlab/internal/sync/atomic"
 )
@@ -15,10 +16,10 @@ const line = 128
 // object that has pointers to 8 bytes only).
 type shard struct {
 	mu       sync.Mutex
-	frontier core.Xid      // I1, I2: of the class; grows
-	version  atomic.Uint64 // I5: written under mu
-	active   ascending     // below the frontier
-	aborts   aborts        // below the frontier
+	frontier core.Xid         // I1, I2: of the class; grows
+	version  atomic.Uint64    // I5: written under mu
+	active   ledger.Ascending // below the frontier
+	aborts   ledger.Aborts    // below the frontier
 	_        [line]byte
 }
 
@@ -34,7 +35,7 @@ func (s *shard) touch() { s.version.Store(s.version.Load() + 1) }
 // one entry.
 func (m *Manager) take(s *shard, x core.Xid) bool {
 	if x < s.frontier {
-		return s.active.remove(x)
+		return s.active.Remove(x)
 	}
 	if x >= m.bound() {
 		return false
@@ -48,7 +49,7 @@ func (m *Manager) take(s *shard, x core.Xid) bool {
 // is active. It needs the lock of s; the frontier is to be moved.
 func (m *Manager) extend(s *shard, end core.Xid) {
 	for y := s.frontier; y < end; y += m.stride() {
-		s.active.push(y)
+		s.active.Push(y)
 	}
 }
 
@@ -61,7 +62,7 @@ func (m *Manager) status(s *shard, x core.Xid) core.Status {
 		}
 		return core.Unallocated
 	}
-	if f, ok := s.aborts.find(x); ok && f.forgotten == 0 {
+	if s.aborts.Aborted(x) {
 		return core.Aborted
 	}
 	return core.Committed
@@ -69,17 +70,13 @@ func (m *Manager) status(s *shard, x core.Xid) core.Status {
 
 // open reports whether x, if the allocator has passed it, is active.
 func (s *shard) open(x core.Xid) bool {
-	if x >= s.frontier {
-		return true
-	}
-	_, ok := find(s.active.all(), x)
-	return ok
+	return x >= s.frontier || s.active.Has(x)
 }
 
 // oldest returns the smallest active Xid of the shard, or bound: next, read
 // under the lock of s.
 func (s *shard) oldest(bound core.Xid) core.Xid {
-	if a := s.active.all(); len(a) > 0 {
+	if a := s.active.All(); len(a) > 0 {
 		return a[0]
 	}
 	return min(s.frontier, bound)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"xidlab/core"
+	"xidlab/internal/ledger"
 )
 
 // Snapshot implements [core.Manager]. If nothing has finished since the last
@@ -42,9 +43,9 @@ func (m *Manager) cut(self core.Xid) core.Snapshot {
 	low, listed, implied := high, 0, core.Xid(0)
 	for k := range m.shards {
 		s := &m.shards[k]
-		aborted, _ := s.aborts.bounds()
+		aborted, _ := s.aborts.Bounds()
 		low = min(low, s.oldest(high), aborted)
-		listed += len(s.active.all())
+		listed += len(s.active.All())
 		if s.frontier < high {
 			implied += (high-1-s.frontier)>>m.shift + 1
 		}
@@ -111,10 +112,10 @@ func (m *Manager) view(low, high core.Xid, at, sum uint64, listed int) *view {
 	v.m, v.at, v.sum, v.low, v.high = m, at, sum, low, high
 	for k := range m.shards {
 		s := &m.shards[k]
-		v.listed = append(v.listed, s.active.all()...)
+		v.listed = append(v.listed, s.active.All()...)
 		p := &v.parts[k]
 		p.frontier, p.end = s.frontier, len(v.listed)
-		p.aborted.low, p.aborted.high = s.aborts.bounds()
+		p.aborted.low, p.aborted.high = s.aborts.Bounds()
 	}
 	return v
 }
@@ -136,7 +137,7 @@ func (v *view) open(x core.Xid) bool {
 	if x >= v.parts[k].frontier {
 		return true
 	}
-	_, ok := find(v.list(k), x)
+	_, ok := ledger.Find(v.list(k), x)
 	return ok
 }
 
@@ -210,13 +211,7 @@ func (m *Manager) committed(x core.Xid, at uint64) (bool, error) {
 	s := m.shard(x)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch f, ok := s.aborts.find(x); {
-	case ok:
-		return f.forgotten != 0 && f.forgotten <= at, nil
-	case s.aborts.lost(x, at):
-		return false, core.ErrTooOld
-	}
-	return true, nil
+	return s.aborts.Committed(x, at)
 }
 
 // rolledBack reports whether x, the owner of a snapshot of the instant at, has
@@ -225,12 +220,9 @@ func (m *Manager) rolledBack(x core.Xid, at uint64) (bool, error) {
 	s := m.shard(x)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_, ok := s.aborts.find(x)
-	switch {
-	case ok:
-		return true, nil // even if it was forgotten since
-	case s.aborts.lost(x, at) && !s.open(x):
-		return false, core.ErrTooOld
+	gone, err := s.aborts.RolledBack(x, at)
+	if err != nil && s.open(x) {
+		return false, nil
 	}
-	return false, nil
+	return gone, err
 }

@@ -1,0 +1,192 @@
+package epoch
+
+import (
+	"testing"
+
+	"xidlab/core"
+)
+
+// These tests stop one operation between two of its steps and run another to
+// its end: the interleavings that a stress meets once in a million. They do by
+// hand, for the steps that the argument rests on, what the explorer will do for
+// all.
+
+// TestPausedCommit: a commit that has drawn its number is held up; somebody
+// answers "not yet"; the commit must not be published with that number (I1).
+func TestPausedCommit(t *testing.T) {
+	for name, answer := range map[string]func(*testing.T, *Manager, core.Xid){
+		"Includes": func(t *testing.T, m *Manager, x core.Xid) {
+			if m.Snapshot(core.None).Includes(x) {
+				t.Error("included")
+			}
+		},
+		"InProgress": func(t *testing.T, m *Manager, x core.Xid) {
+			if set, err := m.Snapshot(core.None).InProgress(); err != nil || !set.Has(x) {
+				t.Errorf("InProgress() = %v, %v", set, err)
+			}
+		},
+		"Status": func(t *testing.T, m *Manager, x core.Xid) {
+			m.Snapshot(core.None)
+			if s := m.Status(x); s != core.Active {
+				t.Errorf("Status = %v", s)
+			}
+		},
+		"OldestActive": func(t *testing.T, m *Manager, x core.Xid) {
+			m.Snapshot(core.None)
+			if y, ok := m.OldestActive(); !ok || y != x {
+				t.Errorf("OldestActive() = %d, %v", y, ok)
+			}
+		},
+		"CheckpointExcluded": func(t *testing.T, m *Manager, x core.Xid) {
+			if _, set := m.CheckpointExcluded(); !set.Has(x) {
+				t.Errorf("CheckpointExcluded() = %v", set)
+			}
+		},
+		"owner not rolled back": func(t *testing.T, m *Manager, x core.Xid) {
+			if !m.Snapshot(x).Includes(x) {
+				t.Error("not included")
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newManager(3)
+			x := m.Begin()
+			c := m.dir.Load().cell(x)
+			w := word(c.Load())
+			n := m.clock.draw()
+			answer(t, m, x)
+			if c.CompareAndSwap(uint64(w), uint64(newWord(committed, n))) {
+				t.Error("a number drawn before the answer was published after it")
+			}
+		})
+	}
+}
+
+// TestBoundNeverFalls: I2.
+func TestBoundNeverFalls(t *testing.T) {
+	m := newManager(3)
+	x := m.Begin()
+	c := m.dir.Load().cell(x)
+	if !raise(c, word(c.Load()), 9) || !raise(c, word(c.Load()), 7) {
+		t.Fatal("raise failed though nobody interfered")
+	}
+	if b := word(c.Load()).number(); b != 9 {
+		t.Errorf("the bound is %d after pushes of 9 and of 7", b)
+	}
+}
+
+// TestPausedPrune: a prune that has drawn its number is held up; a snapshot
+// from after that number says "not included"; the prune must draw again (I10).
+func TestPausedPrune(t *testing.T) {
+	m := newManager(3)
+	x := m.Begin()
+	if err := m.Rollback(x); err != nil {
+		t.Fatal(err)
+	}
+	r := roundUp{m: m, below: m.PeekNext()}
+	m.prune.Store(&r.prune)
+	if !r.condemn(m.clock.fence()) {
+		t.Fatal("found nothing to condemn")
+	}
+	w, at := r.prune.word.Load(), m.clock.fence()
+	s := m.Snapshot(core.None)
+	if s.Includes(x) || m.Status(x) != core.Aborted {
+		t.Fatal("forgotten before the prune took effect")
+	}
+	if r.execute(w, at) {
+		t.Error("a number drawn before the answer took effect after it")
+	}
+	if !r.execute(r.prune.word.Load(), m.clock.fence()) {
+		t.Error("the prune failed though nobody interfered")
+	}
+	if s.Includes(x) || !m.Snapshot(core.None).Includes(x) || m.Status(x) != core.Committed {
+		t.Error("after the prune: the old snapshot includes x, or a new one does not")
+	}
+}
+
+// TestPausedCollector: a collector has read the slots and is held up; a snapshot
+// is retained; what the collector publishes must not pass it (I8).
+func TestPausedCollector(t *testing.T) {
+	m := newManager(3)
+	x := m.Begin()
+	s := m.Snapshot(core.None)
+	if err := m.Commit(x); err != nil {
+		t.Fatal(err)
+	}
+	h := m.horizon.Load()
+	reached := m.walkHorizon(*h, m.PeekNext(), m.guards.oldest(m.clock.now()))
+	if reached.xid != x+1 {
+		t.Fatalf("the collector got to %d, want %d", reached.xid, x+1)
+	}
+	if _, err := m.RetainSnapshot(s); err != nil {
+		t.Fatal(err)
+	}
+	if m.publish(h, reached) {
+		t.Error("the horizon passed a snapshot that had just been retained")
+	}
+	if h, ok := m.OldestRequired(); !ok || h != x {
+		t.Errorf("OldestRequired() = %d, %v, want %d", h, ok, x)
+	}
+}
+
+// TestPausedObservation: the allocator has jumped over a gap, and the observer
+// is held up before it numbers the gap; a snapshot that sees the jump includes
+// the gap, a horizon agrees (I9).
+func TestPausedObservation(t *testing.T) {
+	m := newManager(3)
+	before := m.Retain(core.None)
+	g := &gap{to: 100}
+	g.from.Store(m.next.Load())
+	m.update(func(d *directory) { d.gaps, d.pending = []*gap{g}, g })
+	if s := m.Snapshot(core.None); s.Bound() != 1 || s.Includes(1) || m.Status(1) != core.Unallocated {
+		t.Error("a gap counts before the allocator has jumped")
+	}
+	m.next.Store(101)
+	after := m.Snapshot(core.None)
+	set, err := after.InProgress()
+	if !after.Includes(100) || !after.Includes(1) || err != nil || len(set) != 0 || m.Status(50) != core.Committed {
+		t.Errorf("after the jump: Includes(100) = %v, InProgress() = %v, Status(50) = %v", after.Includes(100), set, m.Status(50))
+	}
+	if before.Includes(100) {
+		t.Error("a snapshot from before the jump includes the gap")
+	}
+	if h, ok := m.OldestRequired(); !ok || h != 1 {
+		t.Errorf("OldestRequired() = %d, %v, want the gap that the guard hides", h, ok)
+	}
+	before.Release()
+	if h, ok := m.OldestRequired(); ok || h != 101 {
+		t.Errorf("OldestRequired() = %d, %v after the release", h, ok)
+	}
+}
+
+// TestPausedBegin: an xid is drawn and its Begin held up before its segment is
+// made, its word marked. It is active for everybody; no answer about it waits.
+func TestPausedBegin(t *testing.T) {
+	m := newManager(1)
+	for range 4 {
+		if err := m.Commit(m.Begin()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	x := core.Xid(m.next.Add(8) - 1) // the segments of the last ones are not made
+	if m.dir.Load().covers(x) {
+		t.Fatal("the segment is there")
+	}
+	s := m.Snapshot(core.None)
+	set, err := s.InProgress()
+	if s.Includes(x) || err != nil || !set.Has(x) || m.Status(x) != core.Active {
+		t.Errorf("Includes = %v, InProgress = %v, Status = %v", s.Includes(x), set, m.Status(x))
+	}
+	if y, ok := m.OldestActive(); !ok || y != x-7 {
+		t.Errorf("OldestActive() = %d, %v, want %d", y, ok, x-7)
+	}
+	if _, excluded := m.CheckpointExcluded(); len(excluded) != 8 {
+		t.Errorf("CheckpointExcluded() = %v, want the 8 that are beginning", excluded)
+	}
+	if err := m.Commit(x); err != nil { // somebody guessed it
+		t.Errorf("Commit(%d) = %v", x, err)
+	}
+	if s.Includes(x) {
+		t.Error("the snapshot changed its mind")
+	}
+}
