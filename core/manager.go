@@ -102,7 +102,7 @@ type Retainer interface {
 
 	// RetainSnapshot guards an existing snapshot. Another guard, a pin or an
 	// active transaction may be what protected it so far. A horizon passes s
-	// if it is above a transaction that s hides and that has committed. The
+	// if it is above a transaction that has committed since s was taken. The
 	// request is refused with ErrTooOld if an answer of OldestRequired or a
 	// cutoff of CheckpointProjection has passed s, or a PruneAborted has
 	// forgotten something since s was taken; it is granted if OldestRequired,
@@ -113,8 +113,9 @@ type Retainer interface {
 
 	// OldestRequired returns a bound for the collector of old versions;
 	// false if nothing is required, and the bound is then PeekNext. It is
-	// never above an active Xid, a pinned Xid, or an Xid that some live
-	// guard hides and that has committed since; at most the exact minimum of
+	// never above an active Xid, a pinned Xid, or an Xid that committed after
+	// the snapshot of some live guard (the guard's owner is no exception; an
+	// Xid that aborted is, nobody needs it); at most the exact minimum of
 	// these at its instant, and equal to it when nothing else runs. It does
 	// not move backwards, unless something older is pinned anew. (A pin at
 	// or above PeekNext counts from when the allocator passes it.)

@@ -21,7 +21,7 @@ type runner struct {
 // threads lets n runners repeat body, times in all for each, on one manager
 // after another: on one alone, what rolls back would pile up.
 func (t *trial) threads(n, times int, body func(r *runner, i int)) {
-	const timesOfOne = 100
+	const timesOfOne = 50
 	for ; times > 0 && !t.broken; times -= timesOfOne {
 		t.m = t.open()
 		t.threadsOn(n, min(times, timesOfOne), body)

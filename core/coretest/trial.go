@@ -321,9 +321,8 @@ func (t *trial) prune(below core.Xid, want int) {
 	}
 }
 
-// excluded claims that the two checkpoint methods leave out exactly those
-// xids below the bound that are neither committed nor in reserved form: want,
-// and whatever the manager has set aside.
+// excluded claims that both checkpoint methods leave out exactly want, and
+// what the manager has set aside.
 func (t *trial) excluded(want ...core.Xid) {
 	t.Helper()
 	c := t.m.(core.Checkpointer)

@@ -7,6 +7,8 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
+	"unicode"
 
 	"golang.org/x/perf/benchfmt"
 
@@ -64,7 +66,7 @@ func WriteBench(w io.Writer, r *Run) error {
 			}
 			if n == 0 {
 				for _, m := range row.Metrics {
-					add(m.Value, clean(m.Name))
+					add(m.Value, unit(m.Name))
 				}
 			}
 			if err := out.Write(rec); err != nil {
@@ -73,6 +75,17 @@ func WriteBench(w io.Writer, r *Run) error {
 		}
 	}
 	return buf.Flush()
+}
+
+// unit returns the name of a metric as the unit of a benchmark, which may be a
+// quotient, but has no spaces.
+func unit(name string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) || unicode.IsControl(r) {
+			return '_'
+		}
+		return r
+	}, name)
 }
 
 // benchRows returns the rows with those of the baseline first, because benchstat

@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"sort"
+	"strings"
+	"unicode"
 )
 
 // Load reads the run of a file that this package wrote; path may name either of
@@ -18,8 +20,12 @@ func Load(path string) (*Run, error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return nil, fmt.Errorf("read results: %s is a folder: name a result file in it", path)
 	}
+	named := path
 	path = trimExt(path) + jsonExt
 	raw, err := os.ReadFile(path)
+	if err != nil && filepath.Ext(named) == benchExt {
+		return nil, fmt.Errorf("read results: %w; %s is read from the %s file beside it", err, named, jsonExt)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read results: %w", err)
 	}
@@ -30,11 +36,12 @@ func decode(path string, raw []byte) (*Run, error) {
 	var version struct {
 		Schema int `json:"schema"`
 	}
-	if err := json.Unmarshal(raw, &version); err != nil {
-		return nil, damaged(path, err)
-	}
+	err := json.Unmarshal(raw, &version)
+	foreign := new(json.UnmarshalTypeError)
 	switch {
-	case version.Schema == 0:
+	case err != nil && !errors.As(err, &foreign):
+		return nil, damaged(path, err)
+	case err != nil || version.Schema == 0:
 		return nil, fmt.Errorf("read results: %s has no schema version: it is not a result of xbench", path)
 	case version.Schema != Schema:
 		return nil, fmt.Errorf("read results: %s has schema %d, this xbench reads schema %d: use the xbench that wrote it, or measure again", path, version.Schema, Schema)
@@ -75,6 +82,15 @@ func (r *Run) check() error {
 }
 
 func (r *Row) check() error {
+	names := []string{r.Workload, r.Variant, r.GC, r.Unit}
+	for _, p := range r.Params {
+		names = append(names, p.Key, p.Value)
+	}
+	for _, name := range names {
+		if strings.ContainsFunc(name, unicode.IsControl) { // it would end up on a terminal
+			return fmt.Errorf("the name %q has control characters", name)
+		}
+	}
 	if camel(r.Workload) == "" || r.Variant == "" || r.Threads < 1 {
 		return fmt.Errorf("a row needs a workload, a variant and a number of threads; it has %q, %q and %d", r.Workload, r.Variant, r.Threads)
 	}
@@ -95,7 +111,7 @@ func Newest(dir string) (string, error) {
 		}
 		return err
 	})
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("look for results: %w", err)
 	}
 	if len(runs) == 0 {

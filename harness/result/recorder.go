@@ -49,7 +49,8 @@ func Create(dir string, run Run) (*Recorder, error) {
 		}
 		r := &Recorder{run: run, base: base}
 		if err := r.Save(); err != nil {
-			return nil, err
+			os.Remove(r.BenchPath()) // an empty one would pass for a run's
+			return nil, fmt.Errorf("results folder: %w; choose another one with -o", err)
 		}
 		return r, nil
 	}
@@ -103,6 +104,9 @@ func (r *Recorder) save(partial bool, finished time.Time) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.run.Schema, r.run.Partial, r.run.Finished = Schema, partial, finished
+	if r.run.Rows == nil {
+		r.run.Rows = []Row{} // readers of JSON iterate over it
+	}
 	return r.run.write(r.base)
 }
 

@@ -19,10 +19,12 @@ const (
 	// Reference is the variant of the rows that measure the machine itself.
 	Reference = "reference"
 
-	// The workloads of the reference rows. FetchAdd is the yardstick: all
-	// workers increment one word, so at one thread it is uncontended.
-	FetchAdd       = "ref-fetch-add"
+	// The workloads of the reference rows. FetchAddPadded is the yardstick: what
+	// the cheapest atomic operation costs while as many threads run. (The
+	// contended one flatters: the owner of a line does several before it loses
+	// the line.)
 	FetchAddPadded = "ref-fetch-add-padded" // each worker increments a word on a cache line of its own
+	FetchAdd       = "ref-fetch-add"        // all workers increment one word
 	PingPong       = "ref-ping-pong"        // a cache line goes back and forth between two workers; one op is one transfer
 	EmptyLoop      = "ref-empty-loop"       // the harness itself
 )

@@ -38,6 +38,7 @@ func sampleRun() Run {
 	}
 	add(FetchAdd, Reference, 1, 4.2, 0)
 	add(FetchAdd, Reference, 2, 40, 0)
+	add(FetchAddPadded, Reference, 1, 4.2, 0)
 	add(FetchAddPadded, Reference, 2, 4.2, 0)
 	for _, active := range []string{"0", "4096"} {
 		for threads := 1; threads <= 2; threads++ {

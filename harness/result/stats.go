@@ -42,8 +42,8 @@ type Figures struct {
 	NsPerOp Summary // see [Slice.NsPerOp]
 	Rate    Summary // see [Slice.Rate]
 
-	// Multiple is the time per op as a multiple of that of [FetchAdd] at the
-	// same number of threads in the same run; 0 if there is none.
+	// Multiple is the time per op as a multiple of that of [FetchAddPadded] at
+	// the same number of threads in the same run; 0 if there is none.
 	Multiple float64
 
 	// Ratio is the time per op over that of [Baseline] in the same conditions;
@@ -99,12 +99,12 @@ func ratio(row, base []float64) Summary {
 	return Summarize(pairs)
 }
 
-// yardstick returns the FetchAdd row to measure row by: as many threads, and
+// yardstick returns the FetchAddPadded row to measure row by: as many threads, and
 // pinned as row is if there is one, otherwise pinned at least.
 func (r *Run) yardstick(row *Row) (ref *Row) {
 	for i := range r.Rows {
 		c := &r.Rows[i]
-		if c.Workload == FetchAdd && c.Variant == Reference && c.Threads == row.Threads && len(c.Slices) > 0 {
+		if c.Workload == FetchAddPadded && c.Variant == Reference && c.Threads == row.Threads && len(c.Slices) > 0 {
 			if c.Pinned == row.Pinned {
 				return c
 			}

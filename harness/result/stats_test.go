@@ -51,8 +51,8 @@ func near(a, b float64) bool { return math.Abs(a-b) <= 1e-9*math.Abs(b) }
 
 func TestFigures(t *testing.T) {
 	r := &Run{Rows: []Row{
-		row(FetchAdd, Reference, 1, 5, 5, 5),
-		row(FetchAdd, Reference, 2, 50, 40, 60),
+		row(FetchAddPadded, Reference, 1, 5, 5, 5),
+		row(FetchAddPadded, Reference, 2, 50, 40, 60),
 		row("w", Baseline, 2, 100, 200, 400), // the machine slows down …
 		row("w", "fast", 2, 50, 100, 200),    // … for both
 		row("w", "fewer", 2, 100),

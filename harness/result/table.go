@@ -30,7 +30,7 @@ func WriteTables(w io.Writer, r *Run) error {
 		b.WriteString(r.table(rows) + "\n")
 	}
 	b.WriteString(`ns/op: time of a worker per op, median over slices; ±: far end of its 95 % interval (the range,
-of fewer than 6 slices); ×ref: multiple of a fetch-add by as many threads on one word.
+of fewer than 6 slices); ×ref: multiple of the padded fetch-add by as many threads.
 `)
 	if r.Partial {
 		b.WriteString("\nThis run is partial: it was interrupted before everything was measured.\n")
