@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"time"
 
@@ -48,8 +49,10 @@ func Measure(ctx context.Context, cfg Config, rec *result.Recorder) (notes []str
 	m := &measurement{cfg: &cfg, rec: rec, groups: plan(&cfg)}
 	m.schedule = newSchedule(&cfg, m.groups, time.Now())
 	err = m.all(ctx)
-	if putErr := m.save(); putErr != nil {
-		return m.notes, errors.Join(err, putErr)
+	if !m.unsaved { // otherwise err says so
+		if saveErr := m.save(); saveErr != nil {
+			return m.notes, errors.Join(err, saveErr)
+		}
 	}
 	if err == nil && len(m.broken) > 0 {
 		err = fmt.Errorf("%w: %w", ErrBroken, errors.Join(m.broken...))
@@ -64,6 +67,7 @@ type measurement struct {
 	schedule *schedule
 	notes    []string
 	broken   []error
+	unsaved  bool // saving failed
 }
 
 func (m *measurement) all(ctx context.Context) error {
@@ -72,6 +76,7 @@ func (m *measurement) all(ctx context.Context) error {
 			return err
 		}
 		if err := m.save(); err != nil {
+			m.unsaved = true
 			return err
 		}
 	}
@@ -143,7 +148,7 @@ func (m *measurement) slice(ctx context.Context, c *cell, seed uint64, sample in
 			return nil
 		case errors.As(err, &broken):
 			c.dropped = true
-			m.broken = append(m.broken, fmt.Errorf("%s, %d threads: %w", c.row.Variant, c.row.Threads, err))
+			m.broken = append(m.broken, fmt.Errorf("%s: %w", c.row.Name(), err))
 			return nil
 		case errors.Is(err, errStuck) && ctx.Err() == nil && c.manager != nil:
 			return fmt.Errorf("%w: %s: %w", ErrBroken, c.row.Name(), err)
@@ -152,7 +157,9 @@ func (m *measurement) slice(ctx context.Context, c *cell, seed uint64, sample in
 				return ctx.Err()
 			}
 			return fmt.Errorf("%s: %w", c.row.Name(), err)
-		case out.late && try < maxTries/2: // as it may be on a busy machine
+		case out.late && try < maxTries/2 && c.row.Threads <= runtime.GOMAXPROCS(0):
+			// As it may be on a busy machine. Where workers share CPUs some are
+			// always late.
 		case out.slice.Ops > 0:
 			c.add(out, sample > 0)
 			return nil

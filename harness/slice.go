@@ -18,7 +18,7 @@ import (
 //
 // Its phases, for a worker: it pins itself and is ready; released by a barrier
 // it ramps up until rampEnd; counts units until windowEnd, between ticks of its
-// own; and goes on, uncounted, until the last worker has left its window. Then
+// own that lie close to these; and goes on, uncounted, until the last worker has left its window. Then
 // all are collected, checked, and let go.
 type sliceRun struct {
 	load    workload.Load
@@ -55,7 +55,7 @@ type sliceResult struct {
 	retained float64 // bytes of live heap added per unit
 	metrics  []workload.Metric
 	samplers []*workload.Sampler
-	late     bool // a worker was in the window for less than half of it
+	late     bool // a worker missed more than half of the window
 }
 
 // errStuck: workers did not come back. They cannot be ended.
@@ -71,6 +71,7 @@ type worker struct {
 	cpu        int
 	start, end int64 // of its window
 	units      int64 // within its window
+	late       bool  // it missed more than half of the window before it got a CPU
 	total      int64 // in all phases
 	usage      pin.Usage
 	moved      bool
@@ -127,8 +128,12 @@ func (r *sliceRun) do(ctx context.Context) (*sliceResult, error) {
 	}
 	timeout.Reset(r.ramp + r.window + r.patience)
 
+	// The collection is no work of the slice: it is over before usage is read.
+	// And reading usage allocates, so what is allocated is counted from there.
+	live := readMemory().HeapAlloc
 	process, machine := pin.ProcessUsage(), pin.MachineUsage()
-	before := readMemory()
+	var before runtime.MemStats
+	runtime.ReadMemStats(&before)
 	began := r.clock.Now()
 	ticks := 1 / r.clock.Nanoseconds(1)
 	r.rampEnd = began + int64(float64(r.ramp)*ticks)
@@ -169,7 +174,7 @@ func (r *sliceRun) do(ctx context.Context) (*sliceResult, error) {
 		out.units += w.total
 		out.slice.Ops += w.units
 		out.slice.WorkerOps = append(out.slice.WorkerOps, w.units)
-		out.late = out.late || w.end-w.start < (r.windowEnd-r.rampEnd)/2
+		out.late = out.late || w.late
 		if w.units > 0 {
 			rate += float64(w.units) / (r.clock.Nanoseconds(w.end-w.start) / 1e9)
 		}
@@ -189,7 +194,7 @@ func (r *sliceRun) do(ctx context.Context) (*sliceResult, error) {
 	out.slice.Contamination = result.NewContamination(wall, r.threads, usages, machine)
 	out.slice.Contamination.Moved = moved
 	if broken == nil { // a run that panicked need not be in a state to finish
-		out.retained = (float64(readMemory().HeapAlloc) - float64(before.HeapAlloc)) / float64(max(out.units, 1))
+		out.retained = (float64(readMemory().HeapAlloc) - float64(live)) / float64(max(out.units, 1))
 		metrics, err := finish(run)
 		if err != nil {
 			broken = append(broken, err)
@@ -284,16 +289,25 @@ func (w *worker) measure() {
 	}()
 	steps, now := int64(0), r.clock.Now()
 	began := now
-	for ; now < r.rampEnd && !r.stop.Load(); now = r.clock.Now() {
-		w.total += int64(w.w.Step(nil))
+	// The window of a worker begins with the step that rampEnd falls into, or at
+	// rampEnd if the worker has no CPU by then: the time it waits for one is part
+	// of the window, or the rates of workers that take turns would add up to
+	// more than the machine can do.
+	w.start = min(now, r.rampEnd)
+	units := int64(0) // of the last step
+	for now < r.rampEnd && !r.stop.Load() {
+		w.start = now
+		units = int64(w.w.Step(nil))
+		w.total += units
 		steps++
+		now = r.clock.Now()
 	}
+	w.total -= units // it is added with those of the window
+	w.late = now-r.rampEnd > (r.windowEnd-r.rampEnd)/2
 	turns := int64(1)
 	if took := r.clock.Nanoseconds(now - began); took > 0 {
 		turns = min(max(int64(quantum*float64(steps)/took), 1), 1024)
 	}
-	units := int64(0)
-	w.start = r.clock.Now()
 	for {
 		for range turns {
 			units += int64(w.w.Step(w.sampler))

@@ -80,6 +80,10 @@ func quantiles(l result.Latency) string {
 	var parts []string
 	for _, q := range []float64{.5, .99, .999} {
 		if ns, ok := l.At(q); ok {
+			if ns < 1 { // too short to tell, see [workload.Sampler.Record]
+				parts = append(parts, "<1")
+				continue
+			}
 			parts = append(parts, fmt.Sprintf("%.0f", ns))
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"slices"
 
 	"github.com/peterbourgon/ff/v3/ffcli"
 
@@ -48,6 +50,8 @@ EXAMPLES
 			return usageError(errors.New("no files: name the logs to import"))
 		case *output == "":
 			return usageError(errors.New("no name for the trace: add -o FILE.trace"))
+		case slices.ContainsFunc(files, func(file string) bool { return sameFile(file, *output) }):
+			return usageError(fmt.Errorf("-o %s would replace a log that is to be imported: give the trace another name", *output))
 		default:
 			t, report, err := pglog.Import(files...)
 			if err != nil {
@@ -64,4 +68,11 @@ EXAMPLES
 		}
 	}
 	return c
+}
+
+// sameFile reports whether both exist and are one file.
+func sameFile(a, b string) bool {
+	infoA, errA := os.Stat(a)
+	infoB, errB := os.Stat(b)
+	return errA == nil && errB == nil && os.SameFile(infoA, infoB)
 }

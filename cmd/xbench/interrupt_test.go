@@ -17,14 +17,21 @@ import (
 	"xidlab/harness/result"
 )
 
-// TestInterrupt sends a real ^C to a real run.
+// TestInterrupt sends a real ^C to a real run, and the signal of a terminal that
+// is closed to another.
 func TestInterrupt(t *testing.T) {
 	dir := t.TempDir()
 	bin := filepath.Join(dir, "xbench")
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", bin, ".").CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
-	results := filepath.Join(dir, "results")
+	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGHUP} {
+		t.Run(signal.String(), func(t *testing.T) { interrupt(t, bin, signal) })
+	}
+}
+
+func interrupt(t *testing.T, bin string, signal syscall.Signal) {
+	results := filepath.Join(t.TempDir(), "results")
 	cmd := exec.CommandContext(t.Context(), bin, "run", "-o", results, "-workload", "txn,autocommit", "-duration", "10m", "-slices", "1000")
 	var stdout bytes.Buffer
 	cmd.Stdout = &stdout
@@ -42,7 +49,7 @@ func TestInterrupt(t *testing.T) {
 	}
 	time.Sleep(time.Second)
 	sent := time.Now()
-	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+	if err := cmd.Process.Signal(signal); err != nil {
 		t.Fatal(err)
 	}
 	rest, err := io.ReadAll(log)
@@ -58,7 +65,7 @@ func TestInterrupt(t *testing.T) {
 		t.Errorf("it took %v to stop", took)
 	}
 	file := resultFile(t, results)
-	if last := string(rest); strings.Count(last, "\n") != 1 || !strings.Contains(last, "interrupted") || !strings.Contains(last, file) {
+	if last := string(rest); strings.Count(last, "\n") != 1 || !strings.Contains(last, "interrupted") || strings.Contains(last, "context") || !strings.Contains(last, file) {
 		t.Errorf("after %q the log is %q; want one line that names %s", first, last, file)
 	}
 	r, err := result.Load(file)

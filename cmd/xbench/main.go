@@ -13,7 +13,11 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	interrupts := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
+		interrupts = append(interrupts, syscall.SIGHUP)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), interrupts...)
 	context.AfterFunc(ctx, stop) // a second ^C ends the program at once
 	os.Exit(xbench(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }

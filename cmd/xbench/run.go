@@ -2,10 +2,12 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"path/filepath"
 	"runtime"
@@ -130,20 +132,26 @@ func run(ctx context.Context, std streams, f *runFlags, line []string) error {
 		fmt.Fprintln(std.log, "note:", n)
 	}
 	if err == nil {
-		if err := rec.Finish(time.Now()); err != nil {
-			return environmentError(err)
-		}
-	}
-	if reportErr := report(ctx, std, f, rec); reportErr != nil {
-		return errors.Join(err, reportErr)
+		err = rec.Finish(time.Now())
 	}
 	switch {
 	case errors.Is(err, context.Canceled):
-		return fmt.Errorf("interrupted: what was measured so far is in %s (%w)", rec.JSONPath(), err)
+		err = &codedError{exitInterrupted, fmt.Errorf("interrupted: what was measured so far is in %s", rec.JSONPath())}
 	case err != nil && !errors.Is(err, harness.ErrBroken):
-		return environmentError(err)
+		err = environmentError(err)
 	}
-	return err
+	// After an interruption somebody is waiting for the prompt, and where files
+	// cannot be written there is no place for plots.
+	draw := err == nil || errors.Is(err, harness.ErrBroken)
+	return join(err, report(std, f, rec, draw))
+}
+
+// join joins what went wrong, the worse first, whose exit code counts.
+func join(err, less error) error {
+	if err == nil || less == nil {
+		return cmp.Or(err, less)
+	}
+	return &codedError{exitCode(err), errors.Join(err, less)}
 }
 
 // setProcs makes GOMAXPROCS the number of CPUs, whatever quotas and variables
@@ -153,10 +161,26 @@ func setProcs(top pin.Topology) (undo func()) {
 	return func() { runtime.GOMAXPROCS(was) }
 }
 
-// report writes what was measured. After an interruption it draws no plots, as
-// somebody is waiting for the prompt.
-func report(ctx context.Context, std streams, f *runFlags, rec *result.Recorder) error {
+// report draws the plots and writes what was measured. All files are there before
+// the first word is: whoever reads the output slowly, or stops, costs none.
+func report(std streams, f *runFlags, rec *result.Recorder, draw bool) (err error) {
 	r := rec.Run()
+	plots := 0
+	if draw && len(r.Rows) > 0 {
+		files, plotErr := plot.Write(r, plotBase(rec.JSONPath()))
+		plots = len(files)
+		if plotErr != nil {
+			defer func() { err = join(environmentError(plotErr), err) }()
+		}
+	}
+	if err := words(std, f, rec, r, plots); err != nil {
+		return environmentError(fmt.Errorf("%w; the results are in %s", err, rec.JSONPath()))
+	}
+	return nil
+}
+
+// words writes what was measured, and where it and the plots are.
+func words(std streams, f *runFlags, rec *result.Recorder, r *result.Run, plots int) error {
 	paths := std.out
 	if f.json {
 		paths = std.log
@@ -175,18 +199,12 @@ func report(ctx context.Context, std streams, f *runFlags, rec *result.Recorder)
 			return err
 		}
 	}
-	fmt.Fprintf(paths, "\nresults  %s  (benchstat -col /variant reads it)\n         %s\n", rec.BenchPath(), rec.JSONPath())
-	if ctx.Err() != nil || len(r.Rows) == 0 {
-		return nil
+	where := fmt.Sprintf("\nresults  %s  (benchstat -col /variant reads it)\n         %s\n", rec.BenchPath(), rec.JSONPath())
+	if plots > 0 {
+		where += fmt.Sprintf("plots    %s-*.svg and .png, %d files\n", plotBase(rec.JSONPath()), plots)
 	}
-	plots, err := plot.Write(r, plotBase(rec.JSONPath()))
-	if err != nil {
-		return environmentError(err)
-	}
-	if len(plots) > 0 {
-		fmt.Fprintf(paths, "plots    %s-*.svg and .png, %d files\n", plotBase(rec.JSONPath()), len(plots))
-	}
-	return nil
+	_, err := io.WriteString(paths, where)
+	return err
 }
 
 // configure turns flags into what to measure. Its notes say what will be
@@ -230,11 +248,16 @@ func configure(f *runFlags, top pin.Topology) (cfg *harness.Config, notes []stri
 			pinned = pinnedFalse
 		}
 	}
+	var gcs []harness.GC
 	for _, s := range strings.Split(f.gc, ",") {
 		gc, err := harness.ParseGC(s)
 		if err != nil {
 			return nil, nil, usageError(fmt.Errorf("-gc: %w", err))
 		}
+		if slices.Contains(gcs, gc) {
+			continue
+		}
+		gcs = append(gcs, gc)
 		if pinned != pinnedFalse {
 			cfg.Modes = append(cfg.Modes, harness.Mode{Pinned: true, GC: gc})
 		}
@@ -319,6 +342,9 @@ func chosenLoads(f *runFlags) (loads []workload.Load, err error) {
 			return nil, fmt.Errorf("%s: %w", f.trace, err)
 		}
 		add(l)
+	}
+	if pace > 0 && !slices.ContainsFunc(loads, func(l workload.Load) bool { _, replays := l.(*replay.Load); return replays }) {
+		return nil, fmt.Errorf("-pace %s: no trace is replayed; add -trace FILE, or -workload %s", f.pace, builtinTrace)
 	}
 	return loads, nil
 }

@@ -102,18 +102,15 @@ func xbench(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	err := root.Parse(args)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
-		io.Copy(stdout, &help)
-		return exitOK
 	case err != nil:
 		err = flagError(root, args, err)
 	default:
 		err = root.Run(ctx)
 	}
-	if err == nil {
-		return exitOK
+	if errors.Is(err, flag.ErrHelp) { // perhaps after a file
+		_, err = help.WriteTo(stdout)
 	}
-	if errors.Is(err, flag.ErrHelp) { // -h after a file
-		io.Copy(stdout, &help)
+	if err == nil {
 		return exitOK
 	}
 	fmt.Fprintf(stderr, "%s: %v\n", at, oneLine(err))
@@ -137,13 +134,20 @@ func flagError(root *ffcli.Command, args []string, err error) error {
 		}
 	}
 	if name, ok := strings.CutPrefix(err.Error(), "error parsing commandline arguments: flag provided but not defined: -"); ok {
+		if command == root {
+			return usageError(fmt.Errorf("%s: flags come after the command, as in xbench run -quick", args[0]))
+		}
 		var known []string
 		command.FlagSet.VisitAll(func(f *flag.Flag) { known = append(known, f.Name) })
 		if suggestion := workload.CheckName("flag", name, known); suggestion != nil {
 			return usageError(suggestion)
 		}
 	}
-	return usageError(errors.New(strings.TrimPrefix(err.Error(), "error parsing commandline arguments: ")))
+	complaint := strings.TrimPrefix(err.Error(), "error parsing commandline arguments: ")
+	if strings.HasSuffix(complaint, "for flag -duration: parse error") {
+		complaint += ": give a number with a unit, such as 30s"
+	}
+	return usageError(errors.New(complaint))
 }
 
 // interleaved returns args without the flags among them, which fs parses: flags

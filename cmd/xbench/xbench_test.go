@@ -12,6 +12,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
+	"unicode/utf8"
 
 	"xidlab/harness"
 	"xidlab/harness/pin"
@@ -89,6 +91,57 @@ func TestRun(t *testing.T) {
 	}
 	if drawn, _ := filepath.Glob(filepath.Join(pictures, "*.svg")); len(drawn) < 4 {
 		t.Errorf("plot drew %q", drawn)
+	}
+}
+
+// full is a file on a full disk.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("disk full") }
+
+// TestOutputFails: whatever becomes of the output, all files are written, and
+// the log says where.
+func TestOutputFails(t *testing.T) {
+	dir := t.TempDir()
+	var log bytes.Buffer
+	code := xbench(t.Context(), brief(dir, "-workload", "autocommit", "-variant", variants.All[0].Name), full{}, &log)
+	file := resultFile(t, dir)
+	lines := strings.Split(strings.TrimSpace(log.String()), "\n")
+	if last := lines[len(lines)-1]; code != exitEnvironment || !strings.Contains(last, "disk full") || !strings.Contains(last, file) {
+		t.Errorf("exit code %d, the last line of the log is %q; want the error, and %s", code, last, file)
+	}
+	if r, err := result.Load(file); err != nil || r.Partial {
+		t.Errorf("%v: %+v; want a complete run", err, r)
+	}
+	if plots, _ := filepath.Glob(strings.TrimSuffix(file, ".json") + "-*.png"); len(plots) == 0 {
+		t.Error("the plots are missing")
+	}
+	for _, args := range []string{"list", "env", "version", "help", "run -h", "-h"} {
+		if code := xbench(t.Context(), strings.Fields(args), full{}, &log); code != exitEnvironment {
+			t.Errorf("xbench %s: exit code %d", args, code)
+		}
+	}
+}
+
+func TestProgressFitsTheTerminal(t *testing.T) {
+	var out bytes.Buffer
+	p := &progress{w: &out, columns: 40}
+	p.show(harness.Progress{Done: 1, Total: 2, Left: time.Minute, Row: strings.Repeat("long/", 20)})
+	p.clear()
+	for _, line := range strings.Split(out.String(), "\r") {
+		if n := utf8.RuneCountInString(line); n >= 40 {
+			t.Errorf("%d columns: %q", n, line)
+		}
+	}
+	if !strings.Contains(out.String(), "50%") {
+		t.Errorf("no progress in %q", out.String())
+	}
+}
+
+func TestQuantiles(t *testing.T) {
+	l := result.Latency{Quantiles: []result.Quantile{{Q: .5, Nanoseconds: .3}, {Q: .99, Nanoseconds: 1234.5}}}
+	if got := quantiles(l); got != "<1 1234" {
+		t.Errorf("got %q", got)
 	}
 }
 
@@ -178,6 +231,10 @@ func TestBadInput(t *testing.T) {
 		{"run -pinned false", exitUsage, `-flag=value`},
 		{"run -pace fast", exitUsage, `such as 1x`},
 		{"run -pace 0", exitUsage, `such as 1x`},
+		{"run -duration 10", exitUsage, `give a number with a unit, such as 30s`},
+		{"run -workload txn -pace 1x", exitUsage, `no trace is replayed; add -trace FILE`},
+		{"-quick", exitUsage, `flags come after the command`},
+		{"import pg-csvlog " + notLog + " -o " + dir + "/./x.csv", exitUsage, `would replace a log`},
 		{"run -tread 1", exitUsage, `unknown flag "tread": did you mean "threads"\?`},
 		{"run txn", exitUsage, `unexpected "txn"`},
 		{"run -trace " + noTrace, exitUsage, `x\.trace.*not a trace file`},
@@ -327,7 +384,7 @@ func TestConfigure(t *testing.T) {
 	if len(notes) != 1 || !strings.Contains(notes[0], "5 threads share 3 CPUs") {
 		t.Errorf("notes %q do not say that threads share CPUs", notes)
 	}
-	cfg, _, err = configure(f(func(f *runFlags) { f.workload = "txn,txn-snapshot,txn, pgbench-mixed"; f.gc = "off,ballast" }), top)
+	cfg, _, err = configure(f(func(f *runFlags) { f.workload = "txn,txn-snapshot,txn, pgbench-mixed"; f.gc = "off,ballast,off" }), top)
 	if err != nil || len(cfg.Loads) != 6 || len(cfg.Modes) != 2 {
 		t.Errorf("%v: %d workloads, %d modes", err, len(cfg.Loads), len(cfg.Modes))
 	}

@@ -43,6 +43,20 @@ func TestBenchGolden(t *testing.T) {
 	golden(t, "run.bench", b.String())
 }
 
+// TestMetricsAreUnits: a metric may be a quotient, as benchstat knows them.
+func TestMetricsAreUnits(t *testing.T) {
+	r := sampleRun()
+	r.Rows = r.Rows[:1]
+	r.Rows[0].Metrics = []Metric{{"retained-B/op", 12.5}, {"odd one", 1}}
+	var b strings.Builder
+	if err := WriteBench(&b, &r); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.String(); !strings.Contains(got, " 12.5 retained-B/op 1 odd_one\n") {
+		t.Errorf("got:\n%s", got)
+	}
+}
+
 func TestTablesGolden(t *testing.T) {
 	r := sampleRun()
 	r.Partial = true

@@ -25,12 +25,13 @@ func TestLoadErrors(t *testing.T) {
 		{"empty", "", "damaged"},
 		{"truncated", string(good[:len(good)/2]), "measure again"},
 		{"not JSON", "goos: linux\n", "damaged at byte 1"},
-		{"not an object", "[1,2]", "damaged"},
+		{"not an object", "[1,2]", "not a result of xbench"},
 		{"foreign", `{"name":"x"}`, "not a result of xbench"},
 		{"future", strings.Replace(string(good), `"schema":1`, `"schema":2`, 1), "has schema 2, this xbench reads schema 1: use"},
 		{"wrong type", strings.Replace(string(good), `"threads":1`, `"threads":"one"`, 1), "threads"},
 		{"no ops", strings.Replace(string(good), `"ops":`, `"ops":-`, 1), "row 0: slice 0 has -"},
 		{"a row twice", string(twice), "repeats RefFetchAdd"},
+		{"for the terminal", strings.Replace(string(good), `"variant":"`, `"variant":"\u001b[31m`, 1), "control characters"},
 	} {
 		path := filepath.Join(t.TempDir(), "run.json")
 		if err := os.WriteFile(path, []byte(c.content), 0o644); err != nil {
@@ -40,6 +41,9 @@ func TestLoadErrors(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), path) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: got %v, want one line with %q", c.name, err, c.want)
 		}
+	}
+	if _, err := Load(filepath.Join(t.TempDir(), "none.bench")); err == nil || !strings.Contains(err.Error(), "none.bench is read from the .json file beside it") {
+		t.Errorf("a bench file alone: %v", err)
 	}
 	if _, err := Load(filepath.Join(t.TempDir(), "none.json")); err == nil || !strings.HasPrefix(err.Error(), "read results: ") {
 		t.Errorf("missing: %v", err)
@@ -77,8 +81,10 @@ func FuzzDecode(f *testing.F) {
 
 func TestNewest(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := Newest(dir); err == nil || !strings.Contains(err.Error(), "xbench run") {
-		t.Errorf("empty folder: %v", err)
+	for _, none := range []string{dir, filepath.Join(dir, "missing")} {
+		if _, err := Newest(none); err == nil || !strings.Contains(err.Error(), "xbench run") {
+			t.Errorf("no results in %s: %v", none, err)
+		}
 	}
 	var last string
 	for _, day := range []int{2, 9, 5} {

@@ -194,6 +194,33 @@ func TestUnwritable(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "-o") || strings.Contains(err.Error(), "\n") {
 		t.Errorf("below a file: %v", err)
 	}
+
+	// Some files can be written, but not all.
+	run := sampleRun()
+	folder := filepath.Join(t.TempDir(), run.Env.Fingerprint())
+	if err := os.MkdirAll(filepath.Join(folder, run.Started.UTC().Format("20060102T150405Z")+jsonExt), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	_, err = Create(filepath.Dir(folder), run)
+	if err == nil || !strings.Contains(err.Error(), "-o") || strings.Contains(err.Error(), "\n") {
+		t.Errorf("a folder where the JSON file should be: %v", err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(folder, "*"+benchExt)); len(left) != 0 {
+		t.Errorf("the failed run left %q", left)
+	}
+}
+
+// TestNoRowsYet: to readers in other languages, no rows are an empty list.
+func TestNoRowsYet(t *testing.T) {
+	run := sampleRun()
+	run.Rows = nil
+	rec, err := Create(t.TempDir(), run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if raw, err := os.ReadFile(rec.JSONPath()); err != nil || !strings.Contains(string(raw), `"rows": []`) {
+		t.Errorf("%v:\n%s", err, raw)
+	}
 }
 
 // TestFailedSaveLosesNothing takes the folder away and brings it back.

@@ -47,9 +47,9 @@ type Figures struct {
 	Multiple float64
 
 	// Ratio is the time per op over that of [Baseline] in the same conditions;
-	// its N is 0 if there is none. Where both rows have equally many slices it
-	// is the median over pairs that were measured next to one another, which
-	// the slow noise of a shared machine hits alike.
+	// its N is 0 if there is none. It is the median over pairs of slices that
+	// were measured next to one another, which the slow noise of a shared
+	// machine hits alike; in a run that was interrupted one may lack its pair.
 	Ratio Summary
 
 	Contaminated int // slices, see [Slice.Contaminated]
@@ -85,15 +85,8 @@ func (f Figures) Doubtful() bool { return 2*f.Contaminated >= f.NsPerOp.N }
 func (f Figures) NeverTogether() bool { return 2*f.Apart >= f.NsPerOp.N }
 
 func ratio(row, base []float64) Summary {
-	if len(row) != len(base) {
-		a, b := Summarize(row), Summarize(base)
-		return Summary{
-			N: min(a.N, b.N), Median: a.Median / b.Median, Lo: a.Lo / b.Hi, Hi: a.Hi / b.Lo,
-			Confidence: max(0, a.Confidence+b.Confidence-1),
-		}
-	}
-	pairs := make([]float64, len(row))
-	for i := range row {
+	pairs := make([]float64, min(len(row), len(base)))
+	for i := range pairs {
 		pairs[i] = row[i] / base[i]
 	}
 	return Summarize(pairs)

@@ -68,8 +68,8 @@ func TestFigures(t *testing.T) {
 	if f.Ratio.N != 3 || !near(f.Ratio.Lo, 0.5) || !near(f.Ratio.Hi, 0.5) {
 		t.Errorf("ratio %+v: pairs should cancel the drift", f.Ratio)
 	}
-	if f := r.Figures(&r.Rows[4]); !near(f.Ratio.Median, 0.5) || f.Ratio.N != 1 {
-		t.Errorf("unequal numbers of slices: ratio %+v, want that of the medians", f.Ratio)
+	if f := r.Figures(&r.Rows[4]); !near(f.Ratio.Median, 1) || f.Ratio.N != 1 {
+		t.Errorf("unequal numbers of slices: ratio %+v, want that of the one pair", f.Ratio)
 	}
 	if f := r.Figures(&r.Rows[5]); f.Multiple != 0 || f.Ratio.N != 0 {
 		t.Errorf("nothing to compare with: %+v", f)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 
 	"xidlab/core"
 )
@@ -172,8 +173,19 @@ func (r *mixRun) Finish() ([]Metric, error) {
 		metrics, err = r.mix.finish(r)
 		errs = append(errs, err)
 	}
-	if err := errors.Join(errs...); err != nil {
+	if err := errors.Join(few(errs)...); err != nil {
 		return metrics, fmt.Errorf("workload %s: %w", r.mix.name, err)
 	}
 	return metrics, nil
+}
+
+// few returns the first of the errors, and how many more there are: one mistake
+// may show at each of thousands of transactions.
+func few(errs []error) []error {
+	const most = 3
+	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
+	if more := len(errs) - most; more > 0 {
+		errs = append(errs[:most], fmt.Errorf("and %d more", more))
+	}
+	return errs
 }

@@ -224,6 +224,8 @@ func TestMixesNoticeBrokenPromises(t *testing.T) {
 		_, err = drive(t, found[0], c.m, 20, false)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s on %T: got %v, want an error with %q", c.mix, c.m, err, c.want)
+		} else if n := strings.Count(err.Error(), "\n"); n > 3 {
+			t.Errorf("%s on %T: the error has %d lines, want the first few mistakes", c.mix, c.m, n+1)
 		}
 	}
 }

@@ -32,12 +32,13 @@ func (o Op) String() string { return opNames[o] }
 type Sampler struct {
 	every, left uint32
 	clock       func() int64
-	overhead    int64 // of two clock reads, subtracted from each sample
+	overhead    int64 // of a clock read, subtracted from each sample
 	hists       [NumOps]*hdrhistogram.Histogram
 }
 
 // NewSampler returns a sampler of one call in every (at least 1), timed by
-// clock in ticks of its own, of which reading it twice costs overhead.
+// clock in ticks of its own. Reading it costs overhead: of the two reads around
+// a call, half of the first and half of the second fall into what is timed.
 func NewSampler(every int, clock func() int64, overhead int64) *Sampler {
 	s := &Sampler{every: uint32(max(every, 1)), clock: clock, overhead: overhead}
 	s.left = s.every
