@@ -1,6 +1,7 @@
 package plot
 
 import (
+	"xidlab/harness/atomicfile"
 	"xidlab/harness/result"
 )
 
@@ -15,7 +16,7 @@ func Write(r *result.Run, base string) (paths []string, err error) {
 				return paths, err
 			}
 			path := base + "-" + c.Name + "." + format
-			if err := result.WriteFile(path, data); err != nil {
+			if err := atomicfile.Write(path, data); err != nil {
 				return paths, err
 			}
 			paths = append(paths, path)

@@ -56,23 +56,6 @@ func Create(dir string, run Run) (*Recorder, error) {
 	}
 }
 
-// Resume goes on with a partial run: rows put from now on are added to those of
-// its file, or replace them. It is an error if the run is complete or was made
-// on another machine than env.
-func Resume(path string, env Env) (*Recorder, error) {
-	run, err := Load(path)
-	if err != nil {
-		return nil, err
-	}
-	if !run.Partial {
-		return nil, fmt.Errorf("resume %s: the run is complete; start a new one", path)
-	}
-	if was, is := run.Env.Fingerprint(), env.Fingerprint(); was != is {
-		return nil, fmt.Errorf("resume %s: it was measured on %s, this is %s; start a new run", path, was, is)
-	}
-	return &Recorder{run: *run, base: trimExt(path)}, nil
-}
-
 // Put adds the row, or replaces the row of the same [Row.Name]. The caller may
 // go on appending to its own row and put it again. A row that could not be read
 // back, such as one with a slice without ops, is an error and is left out.

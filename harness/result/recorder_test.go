@@ -157,34 +157,6 @@ func TestRunsOfOneSecond(t *testing.T) {
 	}
 }
 
-func TestResume(t *testing.T) {
-	rec, run := record(t)
-	put(t, rec, run.Rows[:3]...)
-	if err := rec.Save(); err != nil {
-		t.Fatal(err)
-	}
-	again, err := Resume(rec.JSONPath(), run.Env)
-	if err != nil {
-		t.Fatal(err)
-	}
-	put(t, again, run.Rows[2:]...)
-	if err := again.Finish(run.Finished); err != nil {
-		t.Fatal(err)
-	}
-	if got := load(t, rec.JSONPath()); !reflect.DeepEqual(*got, run) {
-		t.Errorf("resumed run is\n%+v, want\n%+v", *got, run)
-	}
-
-	if _, err := Resume(rec.JSONPath(), run.Env); err == nil || !strings.Contains(err.Error(), "complete") {
-		t.Errorf("resumed a complete run: %v", err)
-	}
-	rec, run = record(t)
-	run.Env.Kernel = "another"
-	if _, err := Resume(rec.JSONPath(), run.Env); err == nil || !strings.Contains(err.Error(), "start a new run") {
-		t.Errorf("resumed on another machine: %v", err)
-	}
-}
-
 func TestUnwritable(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o644); err != nil {
@@ -249,21 +221,5 @@ func TestFailedSaveLosesNothing(t *testing.T) {
 	}
 	if got := load(t, rec.JSONPath()); len(got.Rows) != 2 {
 		t.Errorf("%d rows after the next save", len(got.Rows))
-	}
-}
-
-// TestWriteFileLeavesNoTraces fails at the rename: a folder is in the way.
-func TestWriteFileLeavesNoTraces(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "x")
-	if err := os.MkdirAll(filepath.Join(path, "full"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := WriteFile(path, []byte("data")); err == nil {
-		t.Error("replaced a folder")
-	}
-	entries, err := os.ReadDir(dir)
-	if err != nil || len(entries) != 1 {
-		t.Errorf("left behind: %v, %v", entries, err)
 	}
 }

@@ -33,7 +33,7 @@ const (
 type Run struct {
 	Schema   int       `json:"schema"`
 	Xbench   string    `json:"xbench"`  // version of the command
-	Command  []string  `json:"command"` // as typed, with which a partial run can be resumed
+	Command  []string  `json:"command"` // as typed, with which it can be run again
 	Seed     uint64    `json:"seed"`
 	Started  time.Time `json:"started"`
 	Finished time.Time `json:"finished,omitzero"`

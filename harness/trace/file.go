@@ -6,8 +6,9 @@ import (
 	"fmt"
 	"hash/crc32"
 	"os"
-	"path/filepath"
 	"time"
+
+	"xidlab/harness/atomicfile"
 )
 
 // The file format, version 1. All integers are unsigned varints of
@@ -257,34 +258,13 @@ func ReadFile(name string) (*Trace, error) {
 	return Decode(name, data)
 }
 
-// WriteFile writes t to a temporary file beside name, syncs it and renames it,
-// so that name is never half written. An existing file is replaced.
-func WriteFile(name string, t *Trace) (err error) {
+// WriteFile replaces the file name by t as a whole, or, on an error, not at all.
+func WriteFile(name string, t *Trace) error {
 	if err := t.Validate(); err != nil {
 		return fmt.Errorf("trace: not written: %w", err)
 	}
-	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
-	if err != nil {
+	if err := atomicfile.Write(name, t.Encode()); err != nil {
 		return fmt.Errorf("trace: %w", err)
 	}
-	defer func() {
-		if err != nil {
-			f.Close()
-			os.Remove(f.Name())
-			err = fmt.Errorf("trace: %w", err)
-		}
-	}()
-	if _, err = f.Write(t.Encode()); err != nil {
-		return err
-	}
-	if err = f.Chmod(0o644); err != nil {
-		return err
-	}
-	if err = f.Sync(); err != nil {
-		return err
-	}
-	if err = f.Close(); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), name)
+	return nil
 }

@@ -15,7 +15,8 @@ type segment struct {
 
 // stride spreads consecutive xids, which concurrent transactions tend to have,
 // over different cache lines: the slot of x is x*stride modulo the segment. It
-// is odd, so that is a permutation, and more than a line's eight words.
+// is odd, so that is a permutation, and more than a line's eight words. (See
+// docs/epoch.md for what it gains.)
 const stride = 73
 
 // A directory is one immutable version of the map from xids to words; changes

@@ -1,4 +1,4 @@
-package result
+package atomicfile
 
 import (
 	"fmt"
@@ -23,7 +23,7 @@ func TestDiskFull(t *testing.T) {
 		return
 	}
 	path := filepath.Join(t.TempDir(), "x")
-	if err := WriteFile(path, []byte("before")); err != nil {
+	if err := Write(path, []byte("before")); err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(os.Args[0], "-test.run=^TestDiskFull$")
@@ -47,5 +47,5 @@ func writeLimited(path string) {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println("error:", WriteFile(path, make([]byte, 1<<20)))
+	fmt.Println("error:", Write(path, make([]byte, 1<<20)))
 }
