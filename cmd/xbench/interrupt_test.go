@@ -5,9 +5,12 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"io"
+	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -25,14 +28,19 @@ func TestInterrupt(t *testing.T) {
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", bin, ".").CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
-	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGHUP} {
-		t.Run(signal.String(), func(t *testing.T) { interrupt(t, bin, signal) })
+	// Under nohup, as on some build machines, a child would be born deaf to it.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+	defer signal.Reset(syscall.SIGHUP)
+	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGHUP} {
+		t.Run(sig.String(), func(t *testing.T) { interrupt(t, bin, sig) })
 	}
 }
 
-func interrupt(t *testing.T, bin string, signal syscall.Signal) {
+func interrupt(t *testing.T, bin string, sig syscall.Signal) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
 	results := filepath.Join(t.TempDir(), "results")
-	cmd := exec.CommandContext(t.Context(), bin, "run", "-o", results, "-workload", "txn,autocommit", "-duration", "10m", "-slices", "1000")
+	cmd := exec.CommandContext(ctx, bin, "run", "-o", results, "-workload", "txn,autocommit", "-duration", "10m", "-slices", "1000")
 	var stdout bytes.Buffer
 	cmd.Stdout = &stdout
 	stderr, err := cmd.StderrPipe()
@@ -49,7 +57,7 @@ func interrupt(t *testing.T, bin string, signal syscall.Signal) {
 	}
 	time.Sleep(time.Second)
 	sent := time.Now()
-	if err := cmd.Process.Signal(signal); err != nil {
+	if err := cmd.Process.Signal(sig); err != nil {
 		t.Fatal(err)
 	}
 	rest, err := io.ReadAll(log)
