@@ -50,6 +50,39 @@ func TestContributing(t *testing.T) {
 	}
 }
 
+// TestReadme runs what README.md says under "More commands" in a copy of the
+// module, and checks that its "Two commands" are those that CI runs.
+func TestReadme(t *testing.T) {
+	page, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if two := block(t, string(page), "sh", 0); two != "go run ./cmd/xbench run\ngo test ./...\n" {
+		t.Errorf("the two commands are:\n%s", two)
+	}
+	if testing.Short() {
+		t.Skip("the rest builds a copy of the module and measures; run without -short")
+	}
+	dir := t.TempDir()
+	copyModule(t, dir)
+	for _, n := range []int{1, 2} {
+		for command := range strings.Lines(block(t, string(page), "sh", n)) {
+			out := run(t, dir, command)
+			for _, v := range []string{"rwmutex", "epoch"} {
+				if strings.Contains(command, " run ") && strings.Contains(command, "-quick") && !strings.Contains(out, v) {
+					t.Errorf("%s does not speak of %s:\n%s", command, v, out)
+				}
+			}
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, "my.trace")); err != nil {
+		t.Error(err)
+	}
+	if files, err := filepath.Glob(filepath.Join(dir, "results", "*", "*.bench")); err != nil || len(files) != 2 {
+		t.Errorf("the two runs left the result files %v (%v)", files, err)
+	}
+}
+
 // block returns the n'th fenced block of a language.
 func block(t *testing.T, page, language string, n int) string {
 	t.Helper()
