@@ -11,12 +11,12 @@ import (
 
 // A Config says what to measure. It is not changed.
 type Config struct {
-	Variants []Variant
-	Loads    []workload.Load
-	Threads  []int  // numbers of workers, each at least 1
-	CPUs     []int  // for pinned workers, best first; worker i is on CPUs[i % len(CPUs)]
-	Modes    []Mode // the reference rows are measured in the first only
-	Seed     uint64
+	Variants []Variant       // rows are in this order
+	Loads    []workload.Load // those that a variant does not support are left out
+	Threads  []int           // numbers of workers, each at least 1
+	CPUs     []int           // for pinned workers, best first; worker i is on CPUs[i % len(CPUs)]
+	Modes    []Mode          // reference rows and latencies are measured in the first only
+	Seed     uint64          // of everything random: loads, and the order of slices
 
 	// Budget is about how long it all may take. It decides on the number of
 	// slices of a row and on their length, within limits: a few rows take less,
@@ -29,7 +29,7 @@ type Config struct {
 	// untimed when latencies are sampled.
 	Paced bool
 
-	Clock    pin.Clock
+	Clock    pin.Clock      // of windows and latencies
 	Progress func(Progress) // may be nil; called before each slice
 
 	patience time.Duration // see sliceRun; tests have less
@@ -44,7 +44,7 @@ type Mode struct {
 // Progress is how far the measuring has come.
 type Progress struct {
 	Done, Total int           // slices
-	Left        time.Duration // estimate
+	Left        time.Duration // estimate, from what slices took so far
 	Row         string        // that is measured now
 }
 

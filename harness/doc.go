@@ -6,7 +6,8 @@
 //
 //   - The clock is around the right interval. Workers gather at a barrier before
 //     the start is read, ramp up outside the window, note their own first and
-//     last tick of it, and go on until the last of them has left it.
+//     last tick of it, and go on until the last of them has left it, unless
+//     there are more of them than CPUs.
 //   - Variants are interleaved. A machine's speed drifts over seconds, so all
 //     variants of one row have their slice before any has its next, in an order
 //     that the seed draws anew each time. What the machine itself can do, the
@@ -22,7 +23,7 @@ import "xidlab/core"
 
 // A Variant is a design of a snapshot manager, as package variants lists them.
 type Variant struct {
-	Name    string // as in results and on the command line
-	Summary string // one line
-	New     func() core.Manager
+	Name    string              // as in results and on the command line
+	Summary string              // one line
+	New     func() core.Manager // returns a fresh one; called once a slice
 }

@@ -27,7 +27,8 @@ const (
 
 const ballastBytes = 64 << 20
 
-// ParseGC reads "off", "ballast", or a percentage as of GOGC.
+// ParseGC reads "off", "ballast", or a percentage as of GOGC, 1 or more. The
+// error says so.
 func ParseGC(s string) (GC, error) {
 	if n, err := strconv.Atoi(s); GC(s) != GCOff && GC(s) != GCBallast && (err != nil || n < 1) {
 		return "", fmt.Errorf("garbage collection %q: want off, ballast, or a percentage as of GOGC", s)

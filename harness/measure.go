@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"runtime"
 	"slices"
 	"time"
 
@@ -157,8 +156,8 @@ func (m *measurement) slice(ctx context.Context, c *cell, seed uint64, sample in
 				return ctx.Err()
 			}
 			return fmt.Errorf("%s: %w", c.row.Name(), err)
-		case out.late && try < maxTries/2 && c.row.Threads <= runtime.GOMAXPROCS(0):
-			// As it may be on a busy machine. Where workers share CPUs some are
+		case out.late && try < maxTries/2 && !r.crowded():
+			// As it may be on a busy machine. Where workers take turns some are
 			// always late.
 		case out.slice.Ops > 0:
 			c.add(out, sample > 0)
@@ -183,6 +182,8 @@ func (m *measurement) note(format string, args ...any) {
 // than it would be, and gives nothing else.
 func (c *cell) add(out *sliceResult, sampled bool) {
 	if sampled {
+		slice := out.slice // on its own: out holds the histograms of all workers
+		c.row.Sampled = &slice
 		for _, s := range out.samplers {
 			for op := range workload.NumOps {
 				if h := s.Histogram(op); c.hists[op] == nil {

@@ -107,6 +107,8 @@ func TestMeasure(t *testing.T) {
 			}
 			if sampled := len(row.Latencies) > 0; sampled != (row.Variant != result.Reference) {
 				t.Errorf("%s: latencies: %v", row.Name(), sampled)
+			} else if sampled != (row.Sampled != nil) {
+				t.Errorf("%s: the slice of the latencies is %+v", row.Name(), row.Sampled)
 			}
 		}
 	}
@@ -267,6 +269,19 @@ func TestSharedCPUs(t *testing.T) {
 	procs := runtime.GOMAXPROCS(0)
 	if many := rate(16 * procs); many > 3*float64(procs)*one {
 		t.Errorf("%d workers on %d CPUs do %.3g iterations per second, one alone does %.3g", 16*procs, procs, many, one)
+	}
+}
+
+// TestTurnsEnd: a worker that has left its window makes way for those that wait
+// for a CPU, or a slice would last until each has had its turn among spinners.
+func TestTurnsEnd(t *testing.T) {
+	r := &sliceRun{load: references(1)[0], threads: 8 * runtime.GOMAXPROCS(0), clock: clock(), patience: 10 * time.Second, window: 5 * time.Millisecond}
+	out, err := r.do(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out.units != out.slice.Ops {
+		t.Errorf("%d iterations outside of the windows, without a ramp", out.units-out.slice.Ops)
 	}
 }
 

@@ -18,8 +18,9 @@ import (
 //
 // Its phases, for a worker: it pins itself and is ready; released by a barrier
 // it ramps up until rampEnd; counts units until windowEnd, between ticks of its
-// own that lie close to these; and goes on, uncounted, until the last worker has left its window. Then
-// all are collected, checked, and let go.
+// own that lie close to these; and goes on, uncounted, until the last worker has
+// left its window, unless they are crowded. Then all are collected, checked, and
+// let go.
 type sliceRun struct {
 	load    workload.Load
 	manager core.Manager // nil for a reference
@@ -42,6 +43,12 @@ type sliceRun struct {
 	stop     atomic.Bool  // give up
 	finished atomic.Int64 // how many workers have left the window
 	_        [128]byte
+}
+
+// crowded reports whether there are more workers than CPUs, so that they take
+// turns.
+func (r *sliceRun) crowded() bool {
+	return r.threads > runtime.GOMAXPROCS(0) || r.cpus != nil && r.threads > len(r.cpus)
 }
 
 // sliceResult is what came of it.
@@ -89,7 +96,7 @@ func (r *sliceRun) do(ctx context.Context) (*sliceResult, error) {
 	}
 	ready, done := make(chan struct{}), make(chan struct{})  // a value from each worker
 	start, leave := make(chan struct{}), make(chan struct{}) // closed for all
-	var left = make(chan struct{}, r.threads)
+	left := make(chan struct{}, r.threads)                   // a value from each as it ends
 	workers := make([]*worker, r.threads)
 	for i := range workers {
 		w := &worker{run: r, w: run.Worker(i), cpu: pin.Unknown}
@@ -320,6 +327,9 @@ func (w *worker) measure() {
 	w.units = units
 	w.total += units
 	r.finished.Add(1)
+	if r.crowded() {
+		return // it would keep those that wait for a CPU from it
+	}
 	for r.finished.Load() < int64(r.threads) && !r.stop.Load() {
 		w.total += int64(w.w.Step(nil))
 	}

@@ -12,8 +12,8 @@ import (
 
 // writeDetails writes what the tables do not, with a column for each variant:
 // for each workload, at its largest number of threads and in the first mode, the
-// latencies of single calls, and what the runs have to say beside speed. What is
-// 0 for all variants is left out.
+// latencies of single calls, those in doubt marked, and what the runs have to say
+// beside speed. What is 0 for all variants is left out.
 func writeDetails(out io.Writer, r *result.Run) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	var variants, workloads []string
@@ -37,6 +37,7 @@ func writeDetails(out io.Writer, r *result.Run) error {
 	if len(workloads) == 0 {
 		return nil
 	}
+	doubtful := false
 	fmt.Fprintf(w, "\nIn detail: latencies of single calls (one in many timed) as p50, p99, p99.9 in ns, and metrics.\n")
 	for _, name := range workloads {
 		at := most[name]
@@ -55,8 +56,12 @@ func writeDetails(out io.Writer, r *result.Run) error {
 			if v < 0 || fullName(row) != name || row.Threads != at.Threads || row.Mode() != at.Mode() {
 				continue
 			}
+			mark := ""
+			if row.DoubtfulLatencies() {
+				mark, doubtful = " *", true
+			}
 			for _, l := range row.Latencies {
-				put(l.Op, v, quantiles(l))
+				put(l.Op, v, quantiles(l)+mark)
 			}
 			for _, m := range row.Metrics {
 				if m.Value != 0 {
@@ -71,6 +76,9 @@ func writeDetails(out io.Writer, r *result.Run) error {
 		for _, what := range rows {
 			fmt.Fprintf(w, "  %s\t%s\n", what, strings.Join(cells[what], "\t"))
 		}
+	}
+	if doubtful {
+		fmt.Fprintf(w, "\n* Other work disturbed the one slice that these were sampled in: they are in doubt.\n")
 	}
 	return w.Flush()
 }

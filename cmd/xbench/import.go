@@ -20,6 +20,7 @@ const formatPgCSVLog = "pg-csvlog"
 func importCommand(std streams, help *bytes.Buffer) *ffcli.Command {
 	fs := newFlagSet("import", help)
 	output := fs.String("o", "", "write the trace to `FILE`")
+	dump := fs.Bool("dump", false, "write the trace to the standard output as text, an operation a line")
 	c := &ffcli.Command{
 		Name: "import", ShortUsage: "xbench import pg-csvlog FILE... -o T.trace", ShortHelp: "Make a trace from a server's log.",
 		LongHelp: `The log is PostgreSQL's csvlog (versions 13 and later), plain or gzip, written
@@ -29,6 +30,7 @@ is counted and shown, by kind.
 EXAMPLES
   xbench import pg-csvlog /var/log/postgresql/*.csv -o shop.trace
   xbench run -trace shop.trace
+  xbench import pg-csvlog shop.csv -dump | less    see what became of it
 
 ` + exitHelp,
 		FlagSet: fs,
@@ -48,8 +50,8 @@ EXAMPLES
 		switch files := args[1:]; {
 		case len(files) == 0:
 			return usageError(errors.New("no files: name the logs to import"))
-		case *output == "":
-			return usageError(errors.New("no name for the trace: add -o FILE.trace"))
+		case *output == "" && !*dump:
+			return usageError(errors.New("no name for the trace: add -o FILE.trace, or -dump to read it"))
 		case slices.ContainsFunc(files, func(file string) bool { return sameFile(file, *output) }):
 			return usageError(fmt.Errorf("-o %s would replace a log that is to be imported: give the trace another name", *output))
 		default:
@@ -57,13 +59,20 @@ EXAMPLES
 			if err != nil {
 				return usageError(err)
 			}
-			if _, err := report.WriteTo(std.out); err != nil {
+			words := std.out
+			if *dump {
+				words = std.log
+				if err := t.Dump(std.out); err != nil {
+					return err
+				}
+			}
+			if _, err := report.WriteTo(words); err != nil || *output == "" {
 				return err
 			}
 			if err := trace.WriteFile(*output, t); err != nil {
 				return environmentError(err)
 			}
-			_, err = fmt.Fprintf(std.out, "wrote %s; replay it with: xbench run -trace %s\n", *output, *output)
+			_, err = fmt.Fprintf(words, "wrote %s; replay it with: xbench run -trace %s\n", *output, *output)
 			return err
 		}
 	}

@@ -56,17 +56,17 @@ func runCommand(std streams, help *bytes.Buffer, line []string) *ffcli.Command {
 	fs.BoolVar(&f.quick, "quick", false, "a first look: pinned only, and short")
 	fs.StringVar(&f.variant, "variant", "", "only these variants, `NAME,...` (see xbench list)")
 	fs.StringVar(&f.workload, "workload", "", "only these workloads, `NAME,...` (see xbench list)")
-	fs.StringVar(&f.trace, "trace", "", "replay the trace of `FILE`, made by xbench import; alone unless -workload is given too")
-	fs.StringVar(&f.pace, "pace", paceMax, "replay traces as fast as possible (max), or at a multiple of the recorded pace (1x)")
+	fs.StringVar(&f.trace, "trace", "", "replay the trace of `FILE`, made by xbench import; alone unless\n\t-workload is given too")
+	fs.StringVar(&f.pace, "pace", paceMax, "replay traces as fast as possible (max), or at a multiple of the\n\trecorded pace (1x)")
 	fs.StringVar(&f.threads, "threads", "", "only these numbers of threads, `N,...` (default: 1 to all CPUs)")
 	fs.StringVar(&f.cpus, "cpus", "", "use only these CPUs, a `LIST` such as 0-3,8 (default: all that are allowed)")
-	fs.DurationVar(&f.duration, "duration", usualDuration, "about how long to measure; with -quick the default is "+quickDuration.String())
+	fs.DurationVar(&f.duration, "duration", usualDuration, "about how long to measure; many rows take longer; with -quick the\n\tdefault is "+quickDuration.String())
 	fs.IntVar(&f.slices, "slices", 0, "measure each row in `N` slices (default: as fits the duration)")
 	fs.Uint64Var(&f.seed, "seed", 1, "of everything random")
 	fs.BoolVar(&f.json, "json", false, "write the results as JSON to the standard output instead of tables")
 	fs.StringVar(&f.out, "o", resultsDir, "write the results into a folder of this machine's under `DIR`")
-	fs.StringVar(&f.gc, "gc", string(harness.GCOff), "garbage collector while measuring: off, ballast (a live heap of 64 MiB), a GOGC percentage, or several, `MODE,...`")
-	fs.Var(&f.pinned, "pinned", "pin workers to CPUs: true, false or both (default: both; with -quick true; false where the system does not permit it)")
+	fs.StringVar(&f.gc, "gc", "", "garbage collector while measuring: off, ballast (a live heap of\n\t64 MiB), a GOGC percentage, or several, `MODE,...` (default: off,\n\tand without -quick, pinned, ballast too)")
+	fs.Var(&f.pinned, "pinned", "pin workers to CPUs: true, false or both (default: both; with\n\t-quick true; false where the system does not permit it)")
 	return &ffcli.Command{
 		Name: "run", ShortUsage: "xbench run [flags]", ShortHelp: "Measure variants, and write tables, plots and result files.",
 		LongHelp: `Every variant runs every workload with 1 thread to as many as there are CPUs,
@@ -248,24 +248,42 @@ func configure(f *runFlags, top pin.Topology) (cfg *harness.Config, notes []stri
 			pinned = pinnedFalse
 		}
 	}
-	var gcs []harness.GC
-	for _, s := range strings.Split(f.gc, ",") {
-		gc, err := harness.ParseGC(s)
-		if err != nil {
-			return nil, nil, usageError(fmt.Errorf("-gc: %w", err))
-		}
-		if slices.Contains(gcs, gc) {
-			continue
-		}
-		gcs = append(gcs, gc)
-		if pinned != pinnedFalse {
-			cfg.Modes = append(cfg.Modes, harness.Mode{Pinned: true, GC: gc})
-		}
-		if pinned != pinnedTrue {
-			cfg.Modes = append(cfg.Modes, harness.Mode{Pinned: false, GC: gc})
-		}
+	if cfg.Modes, err = chosenModes(f, pinned); err != nil {
+		return nil, nil, usageError(err)
 	}
 	return cfg, notes, nil
+}
+
+// chosenModes returns the modes of the list of collectors, each once. By default
+// the collector is off, so that nobody is charged for its work; but then nobody
+// gets memory back from it either, and what allocates pays for fresh pages. So
+// there are pinned rows with a ballast too, as far as there is time.
+func chosenModes(f *runFlags, pinned pinnedFlag) (modes []harness.Mode, err error) {
+	add := func(pinned bool, gc harness.GC) {
+		if m := (harness.Mode{Pinned: pinned, GC: gc}); !slices.Contains(modes, m) {
+			modes = append(modes, m)
+		}
+	}
+	list := split(f.gc)
+	if f.gc == "" {
+		list = []string{string(harness.GCOff)}
+	}
+	for _, s := range list {
+		gc, err := harness.ParseGC(s)
+		if err != nil {
+			return nil, fmt.Errorf("-gc: %w", err)
+		}
+		if pinned != pinnedFalse {
+			add(true, gc)
+		}
+		if pinned != pinnedTrue {
+			add(false, gc)
+		}
+	}
+	if f.gc == "" && !f.quick && pinned != pinnedFalse {
+		add(true, harness.GCBallast)
+	}
+	return modes, nil
 }
 
 func chosenVariants(list string) (chosen []harness.Variant, err error) {

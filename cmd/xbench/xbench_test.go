@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -145,6 +146,33 @@ func TestQuantiles(t *testing.T) {
 	}
 }
 
+// TestDoubtfulDetails: latencies are marked by the slice that they are from,
+// whatever disturbed the others.
+func TestDoubtfulDetails(t *testing.T) {
+	row := func(variant string, of, sampled float64) result.Row {
+		s := result.Slice{Ops: 2, Seconds: 1, WorkerOps: []int64{1, 1}, Contamination: result.Contamination{CoRun: of}}
+		other := s
+		other.Contamination.CoRun = sampled
+		return result.Row{
+			Workload: "txn", Variant: variant, Threads: 2, Slices: []result.Slice{s}, Sampled: &other,
+			Latencies: []result.Latency{{Op: "commit", Quantiles: []result.Quantile{{Q: .5, Nanoseconds: 40}}}},
+			Metrics:   []result.Metric{{Name: "lag", Value: 3}},
+		}
+	}
+	for _, c := range []struct {
+		rows []result.Row
+		want string
+	}{
+		{[]result.Row{row("a", 1, 1), row("b", 1, .4)}, `(?s)commit +40 +40 \*\n +lag +3 +3\n.*\* Other work`},
+		{[]result.Row{row("a", .4, 1), row("b", .4, 1)}, `^[^*]*commit +40 +40\n[^*]*$`},
+	} {
+		var out bytes.Buffer
+		if err := writeDetails(&out, &result.Run{Rows: c.rows}); err != nil || !regexp.MustCompile(c.want).MatchString(out.String()) {
+			t.Errorf("%v: got\n%s\nwant %s", err, out.String(), c.want)
+		}
+	}
+}
+
 func TestRunJSON(t *testing.T) {
 	code, out, log := command(t, brief(t.TempDir(), "-workload", "autocommit", "-variant", variants.All[0].Name, "-json")...)
 	var r result.Run
@@ -162,6 +190,14 @@ func TestImportAndReplay(t *testing.T) {
 	code, out, log := command(t, "import", "pg-csvlog", logFile, "-o", file)
 	if code != exitOK || !strings.Contains(out, "xbench run -trace "+file) {
 		t.Fatalf("exit code %d, output %q, log %q", code, out, log)
+	}
+	tr, err := trace.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	code, out, log = command(t, "import", "pg-csvlog", logFile, "-dump")
+	if lines := strings.Count(out, "\n"); code != exitOK || lines != 1+len(tr.Ops) || !strings.Contains(out, " begin serializable\n") || !strings.Contains(log, "1 files") {
+		t.Errorf("exit code %d, %d lines for %d operations, log %q; want the trace, and the report in the log", code, lines, len(tr.Ops), log)
 	}
 	results := filepath.Join(dir, "results")
 	code, out, log = command(t, brief(results, "-trace", file)...)
@@ -205,7 +241,7 @@ func TestBadInput(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	encoded := string(tr.Prefix(200).Encode())
+	encoded := string(tr.Encode())
 	cut := file("cut.trace", encoded[:len(encoded)-20])
 
 	results := filepath.Join(dir, "results")
@@ -252,7 +288,7 @@ func TestBadInput(t *testing.T) {
 		{"import", exitUsage, `xbench import pg-csvlog FILE`},
 		{"import pg-csvlg " + notLog, exitUsage, `did you mean "pg-csvlog"\?`},
 		{"import pg-csvlog -o t.trace", exitUsage, `no files`},
-		{"import pg-csvlog " + notLog, exitUsage, `add -o FILE.trace`},
+		{"import pg-csvlog " + notLog, exitUsage, `add -o FILE.trace, or -dump`},
 		{"import pg-csvlog " + notLog + " -o " + dir + "/t.trace", exitUsage, `x\.csv:1`},
 		{"import pg-csvlog " + truncated + " -o " + dir + "/t.trace", exitUsage, `cut\.csv\.gz:\d+`},
 		{"import pg-csvlog " + notLog + " -q", exitUsage, `-q`},
@@ -282,7 +318,7 @@ func TestFutureTrace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	data := tr.Prefix(200).Encode()
+	data := tr.Encode()
 	refused := false
 	for i := 0; i < 32 && !refused; i++ { // the version stands near the beginning
 		later := bytes.Clone(data)
@@ -353,6 +389,14 @@ func TestHelp(t *testing.T) {
 			}
 		}
 	}
+	for _, args := range [][]string{{"help"}, {"run", "-h"}, {"import", "-h"}, {"plot", "-h"}, {"list", "-h"}} {
+		_, out, _ := command(t, args...)
+		for _, line := range strings.Split(out, "\n") {
+			if n := utf8.RuneCountInString(line); n > 100 {
+				t.Errorf("%q: %d columns: %s", args, n, line)
+			}
+		}
+	}
 	if code, out, _ := command(t, "import", "pg-csvlog", "x.csv", "-h"); code != exitOK || !strings.Contains(out, "EXAMPLES") {
 		t.Errorf("-h after a file: exit code %d, output %q", code, out)
 	}
@@ -374,11 +418,11 @@ func TestConfigure(t *testing.T) {
 	if err != nil || len(cfg.Variants) != len(variants.All) {
 		t.Fatalf("%v, %d variants", err, len(cfg.Variants))
 	}
-	if want := []int{1, 2, 4, 6}; !equal(cfg.Threads, want) {
+	if want := []int{1, 2, 4, 6}; !slices.Equal(cfg.Threads, want) {
 		t.Errorf("threads %v, want %v", cfg.Threads, want)
 	}
 	cfg, notes, err := configure(f(func(f *runFlags) { f.cpus, f.threads = "1-3", "5,2,2" }), top)
-	if err != nil || !equal(cfg.CPUs, []int{2, 1, 3}) || !equal(cfg.Threads, []int{2, 5}) {
+	if err != nil || !slices.Equal(cfg.CPUs, []int{2, 1, 3}) || !slices.Equal(cfg.Threads, []int{2, 5}) {
 		t.Errorf("%v: CPUs %v, threads %v; want other cores first, and numbers in order, once", err, cfg.CPUs, cfg.Threads)
 	}
 	if len(notes) != 1 || !strings.Contains(notes[0], "5 threads share 3 CPUs") {
@@ -392,6 +436,24 @@ func TestConfigure(t *testing.T) {
 	if err != nil || len(cfg.Loads) != len(workload.All())+1 {
 		t.Errorf("%v: %d workloads; want all, and the built-in trace", err, len(cfg.Loads))
 	}
+	off, ballast := harness.Mode{GC: harness.GCOff}, harness.Mode{GC: harness.GCBallast}
+	pinnedOff, pinnedBallast := off, ballast
+	pinnedOff.Pinned, pinnedBallast.Pinned = true, true
+	for _, c := range []struct {
+		flags  runFlags
+		pinned pinnedFlag
+		want   []harness.Mode
+	}{
+		{runFlags{}, pinnedBoth, []harness.Mode{pinnedOff, off, pinnedBallast}},
+		{runFlags{quick: true}, pinnedTrue, []harness.Mode{pinnedOff}},
+		{runFlags{}, pinnedFalse, []harness.Mode{off}},
+		{runFlags{gc: "off"}, pinnedBoth, []harness.Mode{pinnedOff, off}},
+		{runFlags{gc: "ballast, off,off"}, pinnedTrue, []harness.Mode{pinnedBallast, pinnedOff}},
+	} {
+		if got, err := chosenModes(&c.flags, c.pinned); err != nil || !slices.Equal(got, c.want) {
+			t.Errorf("-gc %q, -quick %v, pinned %s: modes %v, %v; want %v", c.flags.gc, c.flags.quick, c.pinned, got, err, c.want)
+		}
+	}
 	// A system that does not permit pinning: there are no such CPUs.
 	far := pin.Topology{CPUs: []pin.CPU{{ID: 900}}}
 	cfg, notes, err = configure(f(func(f *runFlags) { f.pinned = pinnedAuto }), far)
@@ -401,18 +463,6 @@ func TestConfigure(t *testing.T) {
 	if _, _, err = configure(f(func(f *runFlags) { f.pinned = pinnedTrue }), far); exitCode(err) != exitEnvironment {
 		t.Errorf("a pin that was asked for is refused with %v", err)
 	}
-}
-
-func equal(a, b []int) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if a[i] != b[i] {
-			return false
-		}
-	}
-	return true
 }
 
 func TestTraceName(t *testing.T) {

@@ -7,6 +7,3 @@ package pin
 type Pin struct {
 	cpu int
 }
-
-// CPU returns the CPU of p.
-func (p *Pin) CPU() int { return p.cpu }

@@ -34,12 +34,12 @@ func (d *drawing) latency(workload string, rows []*result.Row) *Chart {
 		xLog:     true,
 		yTime:    true,
 	}
-	doubtful, short := false, false
+	hollow, short := false, false
 	for _, row := range rows {
 		if join(threads(row.Threads), params(row, ""), row.Mode()) != conditions {
 			continue
 		}
-		f := d.run.Figures(row)
+		doubtful := row.DoubtfulLatencies()
 		for _, lat := range row.Latencies {
 			var points []point
 			for _, q := range lat.Quantiles {
@@ -51,12 +51,12 @@ func (d *drawing) latency(workload string, rows []*result.Row) *Chart {
 				if y < 1 {
 					y, short = 1, true
 				}
-				points = append(points, point{x: nines(q.Q), y: y, lo: y, hi: y, hollow: f.Doubtful() || f.NeverTogether()})
+				points = append(points, point{x: nines(q.Q), y: y, lo: y, hi: y, hollow: doubtful})
 			}
 			if len(points) == 0 {
 				continue
 			}
-			doubtful = doubtful || points[0].hollow
+			hollow = hollow || doubtful
 			c.line(lat.Op, row.Variant, d.looks[row.Variant]).points = points
 		}
 	}
@@ -93,8 +93,8 @@ func (d *drawing) latency(workload string, rows []*result.Row) *Chart {
 	if len(rare) > 0 {
 		note += " Sampled too rarely: " + strings.Join(rare, ", ") + "."
 	}
-	if doubtful {
-		note += " Hollow: in doubt, half of the slices or more were disturbed by other work."
+	if hollow {
+		note += " Hollow: in doubt, other work disturbed the slice that they were sampled in."
 	}
 	c.caption = []string{note, d.machine()}
 	return c

@@ -48,9 +48,9 @@ func TestStructure(t *testing.T) {
 	const want = `throughput-short-transactions: million transactions per second, all threads together; higher is better (pinned, gc off)
   [pinned, gc off] rwmutex:xxx sharded:xox epoch-ordered:xxx
 latency-short-transactions: time within which that share of the calls returned; lower is better (4 threads, pinned, gc off)
-  [begin] rwmutex:xxxxxxxxx sharded:xxxxxxxxx epoch-ordered:xxxxxxxxx
-  [snapshot] rwmutex:xxxxxxxxx sharded:xxxxxxxxx epoch-ordered:xxxxxxxxx
-  [commit] rwmutex:xxxxxxxxx sharded:xxxxxxxxx epoch-ordered:xxxxxxxxx
+  [begin] rwmutex:xxxxxxxxx sharded:xxxxxxxxx epoch-ordered:ooooooooo
+  [snapshot] rwmutex:xxxxxxxxx sharded:xxxxxxxxx epoch-ordered:ooooooooo
+  [commit] rwmutex:xxxxxxxxx sharded:xxxxxxxxx epoch-ordered:ooooooooo
 throughput-idle-active: million transactions per second, all threads together; higher is better (gc off)
   [active=0, pinned] rwmutex:xxx sharded:xxx epoch-ordered:xxx
   [active=16, pinned] rwmutex:xxx sharded:xxx epoch-ordered:xxx
@@ -96,6 +96,11 @@ func TestCaption(t *testing.T) {
 	for _, want := range []string{r.Env.CPU, "2 CPUs", r.Env.Go, "2026-01-02", r.Env.Fingerprint(), "partial run", "Median of 7 slices", "Hollow"} {
 		if !strings.Contains(caption, want) {
 			t.Errorf("no %q in the caption %q", want, caption)
+		}
+	}
+	for threads, hollow := range map[int]bool{2: false, 4: true} { // by the sampled slice, not by the others
+		if c := Charts(sampleRun(threads))[1]; strings.Contains(c.caption[0], "slice that they were sampled in") != hollow {
+			t.Errorf("%d threads: caption %q of %s", threads, c.caption[0], c.Name)
 		}
 	}
 	if cost := Charts(r)[3]; !strings.Contains(cost.caption[0], "0 has no place") || strings.Contains(cost.caption[0], "Hollow") {

@@ -51,6 +51,12 @@ func sampleRun(threads ...int) *result.Run {
 				}
 				row.Latencies = append(row.Latencies, lat)
 			}
+			sampled := row.Slices[0]
+			sampled.Contamination = result.Contamination{CoRun: 1}
+			if n == 4 && v == "epoch-ordered" {
+				sampled.Contamination.CoRun = 0.4
+			}
+			row.Sampled = &sampled
 			for _, active := range []int{0, 16, 256, 4096} {
 				ns := []float64{110 + 2*float64(active), 200, 62}[i] * scale
 				p := result.Param{Key: "active", Value: strconv.Itoa(active)}

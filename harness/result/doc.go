@@ -2,9 +2,10 @@
 // statistics and its tables.
 //
 // A [Run] is one invocation of the laboratory on one machine, made of a [Row]
-// for each combination of workload, variant, parameters and thread count, made
-// of [Slice]s: the raw samples. A [Recorder] writes it while it grows, [Load]
-// reads it back, [Run.Figures] and [WriteTables] make sense of it.
+// for each combination of workload, variant, parameters and thread count. A row
+// is made of the raw samples, each a [Slice]. A [Recorder] writes the run while
+// it grows, [Load] reads it back, [Run.Figures] and [WriteTables] make sense of
+// it.
 //
 // # Files
 //

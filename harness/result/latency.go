@@ -7,10 +7,10 @@ import (
 // A Latency is the distribution of the time that one kind of manager call took,
 // from a sample of the calls.
 type Latency struct {
-	Op        string     `json:"op"` // such as "commit"
-	Count     int64      `json:"count"`
+	Op        string     `json:"op"`        // such as "commit"
+	Count     int64      `json:"count"`     // of the sample
 	Quantiles []Quantile `json:"quantiles"` // ascending
-	Max       float64    `json:"max_ns"`
+	Max       float64    `json:"max_ns"`    // of the sample, in nanoseconds
 }
 
 // A Quantile says that a share Q of the calls took at most so long.

@@ -95,9 +95,24 @@ func (r *Row) check() error {
 		return fmt.Errorf("a row needs a workload, a variant and a number of threads; it has %q, %q and %d", r.Workload, r.Variant, r.Threads)
 	}
 	for i, s := range r.Slices {
-		if s.Ops < 1 || !(s.Seconds > 0) || math.IsInf(s.Seconds, 0) || len(s.WorkerOps) != r.Threads {
-			return fmt.Errorf("slice %d has %d ops of %d workers in %v s", i, s.Ops, len(s.WorkerOps), s.Seconds)
+		if err := s.check(r.Threads); err != nil {
+			return fmt.Errorf("slice %d %w", i, err)
 		}
+	}
+	switch {
+	case r.Sampled != nil:
+		if err := r.Sampled.check(r.Threads); err != nil {
+			return fmt.Errorf("the slice of the latencies %w", err)
+		}
+	case len(r.Latencies) > 0:
+		return errors.New("there are latencies, but not the slice that they are from")
+	}
+	return nil
+}
+
+func (s Slice) check(threads int) error {
+	if s.Ops < 1 || !(s.Seconds > 0) || math.IsInf(s.Seconds, 0) || len(s.WorkerOps) != threads {
+		return fmt.Errorf("has %d ops of %d workers in %v s", s.Ops, len(s.WorkerOps), s.Seconds)
 	}
 	return nil
 }

@@ -77,10 +77,12 @@ func (r *Recorder) Put(row Row) error {
 	return nil
 }
 
-// Save writes the files as they stand, marked partial.
+// Save writes the files as they stand, marked partial. After an error the
+// JSON file is as it was.
 func (r *Recorder) Save() error { return r.save(true, time.Time{}) }
 
-// Finish writes the files for good: at finished everything was measured.
+// Finish writes the files for good, as Save does: at finished everything was
+// measured.
 func (r *Recorder) Finish(finished time.Time) error { return r.save(false, finished) }
 
 func (r *Recorder) save(partial bool, finished time.Time) error {
@@ -103,6 +105,8 @@ func (r *Recorder) Run() *Run {
 	return &run
 }
 
-// JSONPath and BenchPath are the files of the run.
-func (r *Recorder) JSONPath() string  { return r.base + jsonExt }
+// JSONPath is the file of the run that has everything.
+func (r *Recorder) JSONPath() string { return r.base + jsonExt }
+
+// BenchPath is the file of the run in the Go benchmark format.
 func (r *Recorder) BenchPath() string { return r.base + benchExt }

@@ -110,6 +110,8 @@ func TestPutRefuses(t *testing.T) {
 		"no ops":      func(r *Row) { r.Slices[0].Ops = 0 },
 		"no time":     func(r *Row) { r.Slices[0].Seconds = 0 },
 		"workers":     func(r *Row) { r.Slices[0].WorkerOps = nil },
+		"latencies":   func(r *Row) { r.Latencies = []Latency{{Op: "commit"}} },
+		"sampled":     func(r *Row) { r.Sampled = &Slice{} },
 	} {
 		row := good
 		row.Slices = append([]Slice(nil), good.Slices...)

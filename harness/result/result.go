@@ -63,7 +63,10 @@ type Row struct {
 	GCPause     time.Duration `json:"gc_pause_ns"`
 
 	Latencies []Latency `json:"latencies,omitempty"`
-	Metrics   []Metric  `json:"metrics,omitempty"`
+	// Sampled is the slice that Latencies are from. Calls were timed in it, so
+	// that it is slower than the others, and not among them.
+	Sampled *Slice   `json:"sampled,omitempty"`
+	Metrics []Metric `json:"metrics,omitempty"`
 }
 
 // A Param is a parameter of a workload, such as active=256.
@@ -74,13 +77,20 @@ type Param struct {
 
 // A Metric is a named figure of a row, such as 12.5 horizon-lag-xids.
 type Metric struct {
-	Name  string  `json:"name"` // in the form of a benchmark unit
+	Name  string  `json:"name"` // with its unit, in the form of a benchmark unit
 	Value float64 `json:"value"`
+}
+
+// DoubtfulLatencies reports whether the slice that the latencies are from is
+// contaminated, or its workers may never have run at the same time; see
+// [Slice.Contaminated] and [Slice.Apart].
+func (r *Row) DoubtfulLatencies() bool {
+	return r.Sampled != nil && (r.Sampled.Contaminated() != "" || r.Sampled.Apart())
 }
 
 // A Slice is one sample of a row: what all workers did in one measured window.
 type Slice struct {
-	Ops           int64         `json:"ops"`
+	Ops           int64         `json:"ops"`        // units of work, at least 1
 	Seconds       float64       `json:"seconds"`    // of the window, wall time
 	WorkerOps     []int64       `json:"worker_ops"` // of each worker; they add up to Ops
 	Contamination Contamination `json:"contamination"`

@@ -14,9 +14,9 @@ const confidence = 0.95
 // distribution, only that the values are independent. Slices that follow one
 // another on a shared machine are not quite, so the true confidence is lower.
 type Summary struct {
-	N          int
-	Median     float64
-	Lo, Hi     float64
+	N          int     // of values
+	Median     float64 // in the unit of the values, as are Lo and Hi
+	Lo, Hi     float64 // ends of the interval
 	Confidence float64 // that the true median lies between Lo and Hi
 }
 

@@ -102,8 +102,8 @@ func appendString(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
-// Decode reads the contents of a trace file; name is for errors, which are
-// [FormatError]s. What it returns is valid.
+// Decode reads the contents of a trace file; name is for errors, each of which
+// is a [FormatError]. What it returns is valid.
 func Decode(name string, data []byte) (*Trace, error) {
 	fail := func(offset int, err error) (*Trace, error) {
 		return nil, &FormatError{name, int64(offset), err}

@@ -126,28 +126,3 @@ func (t *Trace) Span() time.Duration {
 	}
 	return t.Ops[len(t.Ops)-1].At
 }
-
-// Prefix returns a valid trace of about n operations: the first n of t, without
-// the transactions that do not end among them. Objects and sessions are shared.
-func (t *Trace) Prefix(n int) *Trace {
-	n = min(max(n, 0), len(t.Ops))
-	whole := map[uint32]bool{}
-	for _, op := range t.Ops[:n] {
-		if op.Kind.Ends() {
-			whole[op.Tx] = true
-		}
-	}
-	p := &Trace{Source: t.Source, Start: t.Start, Sessions: t.Sessions, Objects: t.Objects}
-	number := map[uint32]uint32{}
-	for _, op := range t.Ops[:n] {
-		if !whole[op.Tx] {
-			continue
-		}
-		if op.Kind.Opens() {
-			number[op.Tx] = uint32(len(number))
-		}
-		op.Tx = number[op.Tx]
-		p.Ops = append(p.Ops, op)
-	}
-	return p
-}

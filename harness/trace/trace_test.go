@@ -164,24 +164,6 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-func TestPrefix(t *testing.T) {
-	tr := pgbench(t)
-	last := 0
-	for n := -1; n < len(tr.Ops)+500; n += 501 {
-		p := tr.Prefix(n)
-		if err := p.Validate(); err != nil {
-			t.Fatalf("prefix of %d: %v", n, err)
-		}
-		if len(p.Ops) < last || len(p.Ops) > max(n, 0) {
-			t.Errorf("prefix of %d has %d operations, the one before %d", n, len(p.Ops), last)
-		}
-		last = len(p.Ops)
-	}
-	if !reflect.DeepEqual(tr.Prefix(len(tr.Ops)), tr) {
-		t.Error("the whole prefix is not the trace")
-	}
-}
-
 func TestStats(t *testing.T) {
 	want := trace.Stats{
 		Sessions: 2, Transactions: 3, Commits: 1, Rollbacks: 1, Allocated: 1, ReadOnly: 1,
@@ -198,7 +180,6 @@ func TestStats(t *testing.T) {
 // fuzzer gets behind it.
 func FuzzDecode(f *testing.F) {
 	f.Add(small().Encode())
-	f.Add(small().Prefix(4).Encode())
 	f.Add([]byte("xidtrace\x01"))
 	f.Add([]byte("xidtrace\x0100000000\x0e00000000000000000")) // a string longer than the rest
 	f.Fuzz(func(t *testing.T, data []byte) {

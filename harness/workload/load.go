@@ -10,7 +10,9 @@ type Load interface {
 	Name() string
 	// Start prepares a fresh manager (idle transactions, decided xids to look
 	// up) and returns the run of it by that many workers. Everything random
-	// is drawn here, from the seed, never on the clock.
+	// is drawn here, from the seed, never on the clock. The error wraps
+	// [ErrUnsupported] if m lacks a capability; any other means that m broke a
+	// promise.
 	Start(m core.Manager, workers int, seed uint64) (Run, error)
 }
 

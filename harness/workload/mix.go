@@ -9,7 +9,7 @@ import (
 	"xidlab/core"
 )
 
-// A Mix is a named Load. Its zero value is of no use; see All and Find.
+// A Mix is a named [Load]. Its zero value is of no use; see [All] and [Find].
 type Mix struct {
 	name, summary string
 	unit          string

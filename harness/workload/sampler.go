@@ -5,6 +5,7 @@ import "github.com/HdrHistogram/hdrhistogram-go"
 // An Op is a kind of manager call, for latencies.
 type Op uint8
 
+// The kinds, named after the methods of package core that they are calls of.
 const (
 	OpBegin Op = iota
 	OpSnapshot
@@ -17,7 +18,7 @@ const (
 	OpOldestActive
 	OpOldestRequired
 	OpPruneAborted
-	NumOps
+	NumOps // how many there are
 )
 
 var opNames = [NumOps]string{
@@ -25,6 +26,8 @@ var opNames = [NumOps]string{
 	"retain", "release", "oldest-active", "oldest-required", "prune-aborted",
 }
 
+// String is the name of o in results, such as "oldest-active". o must be below
+// [NumOps].
 func (o Op) String() string { return opNames[o] }
 
 // A Sampler times one manager call in every N of one worker: the clock costs
@@ -78,5 +81,6 @@ func (s *Sampler) Record(op Op, start int64) {
 	_ = s.hists[op].RecordValue(d) // in range by the clamp
 }
 
-// Histogram returns what was recorded for op, in ticks of the clock.
+// Histogram returns what was recorded for op, in ticks of the clock. It is shared
+// with s.
 func (s *Sampler) Histogram(op Op) *hdrhistogram.Histogram { return s.hists[op] }

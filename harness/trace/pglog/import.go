@@ -34,15 +34,6 @@ func Import(files ...string) (*trace.Trace, *Report, error) {
 	return im.trace()
 }
 
-// ImportReader is Import of one file that is at hand; name is for errors.
-func ImportReader(name string, r io.Reader) (*trace.Trace, *Report, error) {
-	im := newImporter()
-	if err := im.read(name, r); err != nil {
-		return nil, nil, err
-	}
-	return im.trace()
-}
-
 type importer struct {
 	report   Report
 	notes    notes

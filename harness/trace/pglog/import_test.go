@@ -96,6 +96,15 @@ func TestBuiltin(t *testing.T) {
 	}
 }
 
+// importText is Import of one file with that text; name is for errors.
+func importText(name, text string) (*trace.Trace, *Report, error) {
+	im := newImporter()
+	if err := im.read(name, strings.NewReader(text)); err != nil {
+		return nil, nil, err
+	}
+	return im.trace()
+}
+
 // TestFiles: plain and compressed files, one log in several, in any order.
 func TestFiles(t *testing.T) {
 	f, err := os.Open(recorded)
@@ -120,7 +129,7 @@ func TestFiles(t *testing.T) {
 	if err := os.WriteFile(b, compress(t, bytes.Join(lines[1000:], nil)), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	want, _, err := ImportReader("all.csv", bytes.NewReader(bytes.Join(lines, nil)))
+	want, _, err := importText("all.csv", string(bytes.Join(lines, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -672,7 +681,7 @@ func TestFormat(t *testing.T) {
 		},
 	} {
 		for _, columns := range []int{24, 26} {
-			tr, report, err := ImportReader("test.csv", strings.NewReader(logOf(columns, c.rows...)))
+			tr, report, err := importText("test.csv", logOf(columns, c.rows...))
 			if err != nil {
 				t.Errorf("%s: %v", c.name, err)
 				continue
@@ -736,7 +745,7 @@ func TestBadFiles(t *testing.T) {
 		{"no statements", logOf(26, row{msg: "listening"}), ErrNoStatements, "log_statement = all"},
 		{"nothing", "", ErrNoStatements, "0 records"},
 	} {
-		_, _, err := ImportReader("f.csv", strings.NewReader(c.text))
+		_, _, err := importText("f.csv", c.text)
 		if !errors.Is(err, c.kind) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s:\ngot  %v\nwant %v", c.name, err, c.want)
 		}
@@ -746,11 +755,34 @@ func TestBadFiles(t *testing.T) {
 	}
 }
 
+// TestByteOrderMark: one before the text changes nothing, not even the column of
+// an error.
+func TestByteOrderMark(t *testing.T) {
+	text := logOf(26, row{tx: 1, msg: "statement: insert into t values (1)"})
+	want, _, err := importText("f.csv", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	marked := byteOrderMark + text
+	for name, text := range map[string]string{"plain": marked, "gzip": string(compress(t, []byte(marked)))} {
+		if got, _, err := importText("f.csv", text); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %v: read\n%+v, want\n%+v", name, err, got, want)
+		}
+	}
+	_, _, plain := importText("f.csv", text[:30])
+	if _, _, err := importText("f.csv", marked[:len(byteOrderMark)+30]); err == nil || err.Error() != plain.Error() {
+		t.Errorf("got %v, want %v", err, plain)
+	}
+	if _, _, err := importText("f.csv", byteOrderMark); !errors.Is(err, ErrNoStatements) {
+		t.Errorf("nothing behind it: %v", err)
+	}
+}
+
 func TestReport(t *testing.T) {
-	_, report, err := ImportReader("f.csv", strings.NewReader(logOf(26,
+	_, report, err := importText("f.csv", logOf(26,
 		row{tx: 1, msg: "statement: select 1"},
 		row{msg: "statement: show all"},
-		row{msg: "statement: set x = 1"})))
+		row{msg: "statement: set x = 1"}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -777,7 +809,7 @@ func FuzzImport(f *testing.F) {
 	f.Add([]byte(logOf(26, row{ms: 1e9, msg: "hello"}, row{msg: "statement: select 1"})))
 	f.Add(compress(f, []byte(logOf(26, row{tx: 1, msg: "statement: create function f() begin atomic select 1; end"}))))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		tr, report, err := ImportReader("fuzz", bytes.NewReader(data))
+		tr, report, err := importText("fuzz", string(data))
 		if err != nil {
 			if strings.Contains(err.Error(), "please report") {
 				t.Fatal(err)

@@ -95,6 +95,9 @@ type source struct {
 	likely bool // begins with a time, as a csvlog does
 }
 
+// byteOrderMark, in UTF-8, is what some editors put before a text that they save.
+const byteOrderMark = "\xef\xbb\xbf"
+
 func newSource(name string, r io.Reader) (*source, error) {
 	b := bufio.NewReaderSize(r, 1<<16)
 	in := &tail{r: b, line: 1, column: 1}
@@ -107,6 +110,9 @@ func newSource(name string, r io.Reader) (*source, error) {
 	}
 	start := bufio.NewReader(in.r)
 	in.r = start
+	if head, _ := start.Peek(len(byteOrderMark)); string(head) == byteOrderMark {
+		start.Discard(len(byteOrderMark)) // there are so many; positions count from behind it
+	}
 	head, _ := start.Peek(len(timeLayout)) // an error comes back when it is read
 	_, _, err := parseTime(string(head))
 	s := &source{name: name, in: in, csv: csv.NewReader(in), likely: err == nil}

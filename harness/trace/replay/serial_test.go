@@ -17,9 +17,38 @@ func pgbench(t testing.TB) *trace.Trace {
 		t.Fatal(err)
 	}
 	if testing.Short() {
-		return tr.Prefix(4000)
+		return prefix(t, tr, 4000)
 	}
 	return tr
+}
+
+// prefix returns a valid trace of about n operations: the first n of tr, without
+// the transactions that do not end among them.
+func prefix(t testing.TB, tr *trace.Trace, n int) *trace.Trace {
+	t.Helper()
+	n = min(n, len(tr.Ops))
+	whole := map[uint32]bool{}
+	for _, op := range tr.Ops[:n] {
+		if op.Kind.Ends() {
+			whole[op.Tx] = true
+		}
+	}
+	p := &trace.Trace{Source: tr.Source, Start: tr.Start, Sessions: tr.Sessions, Objects: tr.Objects}
+	number := map[uint32]uint32{}
+	for _, op := range tr.Ops[:n] {
+		if !whole[op.Tx] {
+			continue
+		}
+		if op.Kind.Opens() {
+			number[op.Tx] = uint32(len(number))
+		}
+		op.Tx = number[op.Tx]
+		p.Ops = append(p.Ops, op)
+	}
+	if err := p.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	return p
 }
 
 // part is enough of the trace to have savepoints and serializable transactions.
@@ -28,7 +57,7 @@ func part(t testing.TB) *trace.Trace {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return tr.Prefix(12000)
+	return prefix(t, tr, 12000)
 }
 
 // released is a trace whose savepoints commit: the writer's second object is
