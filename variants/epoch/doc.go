@@ -39,9 +39,12 @@
 //	    the slot has to start over.
 //	I9  An observed gap is in the directory before the allocator jumps over it,
 //	    and has its number before a snapshot whose bound lies above it returns.
+//	    That it has jumped is told by a bit of next, not by the bound: begins
+//	    may have walked past the gap instead.
 //	I10 Aborts are forgotten at one number: the words are condemned first, then
 //	    the number is drawn, and readers of a condemned word push on the prune
-//	    as they would on a transaction in progress.
+//	    as they would on a transaction in progress. A prune whose set may have
+//	    grown by then looks again.
 //
 // # What waits for what
 //

@@ -30,7 +30,8 @@ type Manager struct {
 	shift uint
 	_     [112]byte
 
-	// next is the allocator's bound, the line that every Begin writes.
+	// next is the allocator's bound, the line that every Begin writes; its
+	// highest bit is the parity of jumps (see gap).
 	next atomic.Uint64
 	_    [120]byte
 
@@ -52,6 +53,7 @@ type Manager struct {
 	pins     ledger.Pins
 	deferred []deferral
 	trimmed  core.Xid // segments that end at or below have been looked at by trim
+	gapsLeft int      // by the last trim that was for their sake
 }
 
 var (
@@ -89,7 +91,7 @@ func newManager(shift uint) *Manager {
 func (m *Manager) Ordered() bool { return true }
 
 // PeekNext is one load.
-func (m *Manager) PeekNext() core.Xid { return min(core.Xid(m.next.Load()), core.MaxXid+1) }
+func (m *Manager) PeekNext() core.Xid { return min(core.Xid(m.next.Load()&^parity), core.MaxXid+1) }
 
 // Begin is one fetch-add and one compare-and-swap, on the allocator's line and
 // on the word's; once in a segment it makes the next one.
@@ -109,7 +111,7 @@ func (m *Manager) AllocateCommitted() core.Xid {
 
 // allocate draws an xid and returns it with its cell.
 func (m *Manager) allocate() (core.Xid, *atomic.Uint64) {
-	x := core.Xid(m.next.Add(1) - 1)
+	x := core.Xid((m.next.Add(1) - 1) &^ parity)
 	d := m.dir.Load()
 	if !d.covers(x) || m.middle(x) {
 		d = m.roomFor(x)
@@ -120,7 +122,7 @@ func (m *Manager) allocate() (core.Xid, *atomic.Uint64) {
 // roomFor is the rare part of allocate.
 func (m *Manager) roomFor(x core.Xid) *directory {
 	if x > core.MaxXid {
-		// next stays above MaxXid and has 2^64 - 2^60 failures to go.
+		// next stays above MaxXid and has 2^63 - 2^60 failures to go.
 		panic(core.ErrExhausted)
 	}
 	m.extend(x)
@@ -208,8 +210,11 @@ func (m *Manager) Status(x core.Xid) core.Status {
 		case aborted:
 			return core.Aborted
 		case condemned:
-			if gone, ok := m.sentence(c, w, m.clock.present()); ok {
-				if gone {
+			// Undecided, the prune is pushed as by a snapshot: what rolls back
+			// before this answer, and is seen to, has a number that it reaches.
+			// Decided, it has happened, whether or not a snapshot has its number.
+			if number, ok := m.sentence(c, w, m.clock.capture()); ok {
+				if number != never {
 					return core.Committed
 				}
 				return core.Aborted
@@ -232,19 +237,13 @@ func (m *Manager) Status(x core.Xid) core.Status {
 	}
 }
 
-// ReservesUniqueKey reads the deleter before and after the creator. A deleter's
-// say changes at most twice (its owner rolls back; a prune forgets it) and never
-// back to a value it had two changes ago, so two equal readings mean that it
-// held still, and the answer is that of the instant when the creator was read.
+// ReservesUniqueKey reads the deleter before and after the creator. A deleter
+// that frees the key, or a creator that aborted, is an answer by itself, of the
+// instant when it was read. A deleter that does not free the key may come to
+// (it commits; a prune forgets it), and then it stays so: if it does not at the
+// second reading, it did not when the creator was read.
 func (m *Manager) ReservesUniqueKey(xmin, xmax core.Xid, own core.XidSet) bool {
-	for deleted := m.deletes(xmax, own); ; {
-		created := m.Status(xmin) != core.Aborted
-		again := m.deletes(xmax, own)
-		if again == deleted {
-			return created && !deleted
-		}
-		deleted = again
-	}
+	return !m.deletes(xmax, own) && m.Status(xmin) != core.Aborted && !m.deletes(xmax, own)
 }
 
 func (m *Manager) deletes(xmax core.Xid, own core.XidSet) bool {

@@ -99,6 +99,38 @@ func TestAbortKeepsItsSegment(t *testing.T) {
 	wantSegments(t, m, 3, "after the prune")
 }
 
+// TestPrunesWaitApart: two prunes that wait for the same guard need not wait for
+// the same guards in the end, since a snapshot from between them may be retained.
+func TestPrunesWaitApart(t *testing.T) {
+	m := newManager(3)
+	x, y := m.Begin(), m.Begin()
+	rollback(t, m, x)
+	g := m.Retain(core.None)
+	m.PruneAborted(m.PeekNext())
+	s := m.Snapshot(core.None)
+	rollback(t, m, y)
+	m.PruneAborted(m.PeekNext())
+	between, err := m.RetainSnapshot(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []core.Status{core.Aborted, core.Committed} {
+		g.Release()
+		if a, b := m.Status(x), m.Status(y); a != core.Committed || b != want {
+			t.Errorf("they are %v and %v, want committed and %v", a, b, want)
+		}
+		g = between
+	}
+}
+
+// TestPrunesGoOnTogether: what waits under a guard costs no walk of the log each.
+func TestPrunesGoOnTogether(t *testing.T) {
+	ds := []deferral{{5, 1}, {9, 2}, {7, 3}, {7, 4}, {2, 5}}
+	if got, want := fmt.Sprint(undominated(ds)), "[{2 5} {7 4} {9 2}]"; got != want {
+		t.Errorf("to be done: %s, want %s", got, want)
+	}
+}
+
 // TestJump: a gap costs an entry, whatever its length, and the segments on
 // either side of it stay right when they are dropped.
 func TestJump(t *testing.T) {
@@ -148,6 +180,35 @@ func TestReplayedLogIsOneGap(t *testing.T) {
 	}
 	if n := len(m.dir.Load().gaps); n != 1 {
 		t.Errorf("%d gaps after 1000 adjacent observations without a snapshot, want 1", n)
+	}
+}
+
+// TestReplayWithReaders: nor does a gap stay for each record that a reader's
+// snapshot separates from the next, though nothing ever begins.
+func TestReplayWithReaders(t *testing.T) {
+	m := newManager(3)
+	for x := core.Xid(1); x <= 2000; x++ {
+		if err := m.ObserveCommitted(x); err != nil {
+			t.Fatal(err)
+		}
+		if s := m.Snapshot(core.None); !s.Includes(x) || !s.Includes(1) || s.Includes(x+1) {
+			t.Fatalf("after %d: Includes(%d) = %v, Includes(1) = %v", x, x, s.Includes(x), s.Includes(1))
+		}
+	}
+	if n := len(m.dir.Load().gaps); n > 100 {
+		t.Errorf("%d gaps after 2000 adjacent observations with a snapshot each", n)
+	}
+	g := m.Retain(core.None)
+	for x := core.Xid(2001); x <= 2200; x++ {
+		if err := m.ObserveCommitted(x); err != nil {
+			t.Fatal(err)
+		}
+		if !m.Snapshot(core.None).Includes(x) || g.Includes(2001) || g.Includes(x) || !g.Includes(2000) {
+			t.Fatalf("after %d: a guard has changed its mind, or a snapshot is wrong", x)
+		}
+	}
+	if h, ok := m.OldestRequired(); h != 2001 || !ok {
+		t.Errorf("OldestRequired() = %d, %v, want the first that the guard hides", h, ok)
 	}
 }
 

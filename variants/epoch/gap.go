@@ -15,30 +15,39 @@ import (
 // allocator from the bound that it has announced in from; if a Begin was
 // faster, it announces the new bound and tries again (I9).
 type gap struct {
-	from   atomic.Uint64 // grows until the allocator has jumped, then fixed
+	from   atomic.Uint64 // grows until the allocator has jumped, then fixed; above to if it could not
 	to     core.Xid      // inclusive
-	number atomic.Uint64 // 0 until somebody needs it
+	parity uint64        // of next before the jump
+	number atomic.Uint64 // 0 until somebody needs it, after the jump
 }
 
-// holds reports whether x lies in g and the allocator has jumped over g. If
-// from is the same before and after the bound was seen above to, then it was
-// from there that the allocator jumped: it is not announced anew afterwards.
-func (g *gap) holds(m *Manager, x core.Xid) bool {
-	for x <= g.to {
-		from := g.from.Load()
-		if x < core.Xid(from) || m.PeekNext() <= g.to {
-			return false
-		}
-		if g.from.Load() == from {
-			return true
-		}
+// parity is the bit of next that every jump turns over. The bound alone does
+// not tell whether the allocator has jumped over a gap or begins have walked
+// past it, before the observer could jump.
+const parity = 1 << 63
+
+// jumped reports whether the allocator has jumped over g. Jumps take turns: the
+// next one begins when g has its number, or says in from that it failed. So the
+// parity that was read is g's doing, unless one of these is seen after it.
+func (g *gap) jumped(m *Manager) bool {
+	if g.number.Load() != 0 {
+		return true
 	}
-	return false
+	if m.next.Load()&parity == g.parity {
+		return g.number.Load() != 0
+	}
+	return core.Xid(g.from.Load()) <= g.to
 }
 
-// numberOf returns the number of g, drawing it if nobody has: after the
-// allocator jumped, so above every snapshot that does not include g, and
-// before any snapshot that does has returned (I9).
+// holds reports whether x lies in g and the allocator has jumped over g. From
+// is read after the jump, when it is fixed.
+func (g *gap) holds(m *Manager, x core.Xid) bool {
+	return x <= g.to && g.jumped(m) && x >= core.Xid(g.from.Load())
+}
+
+// numberOf returns the number of g, over which the allocator has jumped,
+// drawing it if nobody has: after the jump, so above every snapshot that does
+// not include g, and before any snapshot that does has returned (I9).
 func (m *Manager) numberOf(g *gap) uint64 {
 	if g.number.Load() == 0 {
 		g.number.CompareAndSwap(0, m.clock.draw())
@@ -65,31 +74,57 @@ func (m *Manager) ObserveCommitted(x core.Xid) error {
 // jumpOver moves the allocator from its bound to x+1; false if begins have
 // moved it beyond x meanwhile. Caller has the turn.
 func (m *Manager) jumpOver(x core.Xid) bool {
-	g := &gap{to: x}
-	g.from.Store(m.next.Load())
-	m.update(func(d *directory) { d.gaps, d.pending = append(slices.Clip(d.gaps), g), g })
+	g := m.announceGap(x)
 	for {
-		from := m.next.Load()
+		next := m.next.Load()
+		from := next &^ parity
 		if core.Xid(from) > x {
+			g.from.Store(uint64(x) + 1)
 			m.update(func(d *directory) { d.gaps, d.pending = d.gaps[:len(d.gaps)-1], nil })
 			return false
 		}
 		g.from.Store(from)
-		if m.next.CompareAndSwap(from, uint64(x)+1) {
+		if m.next.CompareAndSwap(next, (uint64(x)+1)|next&parity^parity) {
 			m.numberOf(g)
 			m.update(func(d *directory) { d.pending = nil; d.mergeLastGap() })
+			// Where nothing begins, nobody else trims. Twice as many as were
+			// left last time: so it costs O(1) gaps a jump, amortised.
+			if len(m.dir.Load().gaps) > m.gapsLeft*2+16 {
+				m.OldestRequired()
+				m.trim()
+				m.gapsLeft = len(m.dir.Load().gaps)
+			}
 			return true
 		}
 	}
 }
 
+// announceGap installs the pending gap up to x. Caller has the turn.
+func (m *Manager) announceGap(x core.Xid) *gap {
+	next := m.next.Load()
+	g := &gap{to: x, parity: next & parity}
+	g.from.Store(next &^ parity)
+	m.update(func(d *directory) { d.gaps, d.pending = append(slices.Clip(d.gaps), g), g })
+	return g
+}
+
 // gapsFrom returns the gaps without those that lie below limit and inside d's
 // segments. The words that such a gap has, in the segments that it shares with
-// others, are filled in first: zero, they would read as in progress.
+// others, are filled in first: zero, they would read as in progress. Of those
+// beyond the segments neighbours become one, at the later number: the horizon
+// has passed it, and so has whoever takes a snapshot with this directory (I6).
 func (d *directory) gapsFrom(limit core.Xid) (kept []*gap) {
 	for _, g := range d.gaps {
-		if g == d.pending || g.to >= limit || g.to >= d.end() {
+		if g == d.pending || g.to >= limit {
 			kept = append(kept, g)
+			continue
+		}
+		if g.to >= d.end() {
+			if n := len(kept) - 1; n >= 0 && uint64(kept[n].to)+1 == g.from.Load() {
+				kept[n] = join(kept[n], g)
+			} else {
+				kept = append(kept, g)
+			}
 			continue
 		}
 		for _, e := range append(slices.Clip(d.older), extent{d.base, d.segments}) {
@@ -116,10 +151,15 @@ func (d *directory) mergeLastGap() {
 	if uint64(a.to)+1 != b.from.Load() || a.number.Load() != b.number.Load() {
 		return
 	}
+	d.gaps = append(slices.Clone(d.gaps[:n]), join(a, b))
+}
+
+// join returns the gap of a and b, which follows it, at the later number.
+func join(a, b *gap) *gap {
 	both := &gap{to: b.to}
 	both.from.Store(a.from.Load())
-	both.number.Store(b.number.Load())
-	d.gaps = append(slices.Clone(d.gaps[:n]), both)
+	both.number.Store(max(a.number.Load(), b.number.Load()))
+	return both
 }
 
 // update installs a changed copy of the directory. The function may be called

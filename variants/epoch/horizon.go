@@ -29,7 +29,8 @@ func (m *Manager) OldestActive() (core.Xid, bool) {
 			}
 		}
 		var stuck bool
-		if x, stuck = m.skipFinished(x, next); stuck {
+		d := m.dir.Load() // after next: it has the gaps below (I9)
+		if x, stuck = m.skipFinished(d, x, next); stuck {
 			m.advanceOldest(from, x)
 			return x, true
 		}
@@ -37,11 +38,11 @@ func (m *Manager) OldestActive() (core.Xid, bool) {
 }
 
 // skipFinished returns the first x in [x, next) that is active, and true; or
-// next. The active one has been pushed with a number captured after everything
-// below it was seen finished: an earlier number would not do.
-func (m *Manager) skipFinished(x, next core.Xid) (core.Xid, bool) {
-	found := next
-	d := m.dir.Load() // after next: it has the gaps below (I9)
+// the first that has to be looked at again, or next. The active one has been
+// pushed with a number captured after everything below it was seen finished: an
+// earlier number would not do.
+func (m *Manager) skipFinished(d *directory, x, next core.Xid) (found core.Xid, active bool) {
+	found = next
 	d.words(x, next, func(x core.Xid, c *atomic.Uint64) bool {
 		for c != nil {
 			w := word(c.Load())
@@ -52,10 +53,12 @@ func (m *Manager) skipFinished(x, next core.Xid) (core.Xid, bool) {
 				break
 			}
 		}
-		found = x // without a cell its Begin has not returned (I4)
+		// Without a cell its Begin has not returned (I4): not when d was
+		// current, but what counts is now, when all below was seen finished.
+		found, active = x, c != nil || !m.dir.Load().covers(x)
 		return false
 	})
-	return found, found < next
+	return found, active
 }
 
 func (m *Manager) advanceOldest(from, to core.Xid) {
@@ -82,7 +85,9 @@ func (m *Manager) OldestRequired() (core.Xid, bool) {
 		if pin < next {
 			return min(reached.xid, pin), true
 		}
-		return reached.xid, reached.xid < next
+		// Everything below next was seen finished before this load, not before
+		// the one of next.
+		return reached.xid, reached.xid < m.PeekNext()
 	}
 }
 
@@ -106,7 +111,9 @@ func (m *Manager) walkHorizon(h horizon, limit core.Xid, n uint64) horizon {
 	h.xid = limit
 	m.dir.Load().spans(from, limit, func(g *gap) bool {
 		if !pass(m.numberOf(g)) {
-			h.xid = core.Xid(g.from.Load())
+			// I8: the walk may have begun inside g, where a pin stopped the last
+			// one, or which has grown since (mergeLastGap).
+			h.xid = max(from, core.Xid(g.from.Load()))
 			return false
 		}
 		return true

@@ -83,8 +83,7 @@ func TestPausedPrune(t *testing.T) {
 	if err := m.Rollback(x); err != nil {
 		t.Fatal(err)
 	}
-	r := roundUp{m: m, below: m.PeekNext()}
-	m.prune.Store(&r.prune)
+	r := m.roundUp(m.PeekNext())
 	if !r.condemn(m.clock.fence()) {
 		t.Fatal("found nothing to condemn")
 	}
@@ -135,13 +134,11 @@ func TestPausedCollector(t *testing.T) {
 func TestPausedObservation(t *testing.T) {
 	m := newManager(3)
 	before := m.Retain(core.None)
-	g := &gap{to: 100}
-	g.from.Store(m.next.Load())
-	m.update(func(d *directory) { d.gaps, d.pending = []*gap{g}, g })
+	m.announceGap(100)
 	if s := m.Snapshot(core.None); s.Bound() != 1 || s.Includes(1) || m.Status(1) != core.Unallocated {
 		t.Error("a gap counts before the allocator has jumped")
 	}
-	m.next.Store(101)
+	m.next.Store(101 | parity)
 	after := m.Snapshot(core.None)
 	set, err := after.InProgress()
 	if !after.Includes(100) || !after.Includes(1) || err != nil || len(set) != 0 || m.Status(50) != core.Committed {
@@ -188,5 +185,191 @@ func TestPausedBegin(t *testing.T) {
 	}
 	if s.Includes(x) {
 		t.Error("the snapshot changed its mind")
+	}
+}
+
+// TestPausedFailedObservation: begins walk past a gap that was announced, and
+// the observer is held up before it notices that it cannot jump. What they began
+// is active, not observed (I9).
+func TestPausedFailedObservation(t *testing.T) {
+	m := newManager(1)
+	m.announceGap(2)
+	for range 5 {
+		m.Begin()
+	}
+	for x := core.Xid(1); x <= 5; x++ {
+		if s := m.Status(x); s != core.Active {
+			t.Errorf("Status(%d) = %v, want active", x, s)
+		}
+		if m.Snapshot(core.None).Includes(x) {
+			t.Errorf("a snapshot includes %d, which is active", x)
+		}
+	}
+}
+
+// TestPausedOldestActive: OldestActive is held up with a directory of before x
+// had a segment; x commits, and then an older one. x is not active by the time
+// that everything below it has finished.
+func TestPausedOldestActive(t *testing.T) {
+	m := newManager(1)
+	older := m.Begin()
+	d := m.dir.Load()
+	var x core.Xid
+	for d.covers(x) {
+		x = m.Begin()
+		if err := m.Commit(x); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := m.Commit(older); err != nil {
+		t.Fatal(err)
+	}
+	if y, active := m.skipFinished(d, older, m.PeekNext()); active {
+		t.Errorf("%d is called active; all have committed", y)
+	}
+	if y, ok := m.OldestActive(); ok {
+		t.Errorf("OldestActive() = %d; all have committed", y)
+	}
+}
+
+// TestPausedRetain: a Retain that is held up before it announces its number
+// protects everything; still no answer falls below an earlier one, where that
+// one is the end of a gap that has grown since, or a pin inside a gap (I8).
+func TestPausedRetain(t *testing.T) {
+	for _, pin := range []core.Xid{core.None, 15} {
+		m := newManager(3)
+		if err := m.ObserveCommitted(20); err != nil {
+			t.Fatal(err)
+		}
+		if err := m.Pin(pin); err != nil {
+			t.Fatal(err)
+		}
+		before, _ := m.OldestRequired()
+		if err := m.ObserveCommitted(30); err != nil {
+			t.Fatal(err)
+		}
+		m.Unpin(pin)
+		m.guards.acquire(m)
+		if h, _ := m.OldestRequired(); h < before {
+			t.Errorf("OldestRequired falls from %d to %d", before, h)
+		}
+	}
+}
+
+// TestPausedPruneMeetsRollback: a prune has read the clock; y rolls back; x, which
+// the prune covers, is seen aborted after that, in any of its states. So the
+// prune comes later than the rollback, and must cover it too (I10).
+func TestPausedPruneMeetsRollback(t *testing.T) {
+	t.Run("before it condemns", func(t *testing.T) {
+		m := newManager(3)
+		x, y := m.Begin(), m.Begin()
+		rollback(t, m, x)
+		at := m.clock.fence()
+		rollback(t, m, y)
+		if s := m.Status(x); s != core.Aborted {
+			t.Fatalf("Status = %v", s)
+		}
+		r := m.roundUp(m.PeekNext())
+		if r.condemn(at); !r.open {
+			t.Error("the prune believes that it has all")
+		}
+	})
+	t.Run("of an xid that begins meanwhile", func(t *testing.T) {
+		m := newManager(1)
+		m.Begin()
+		at := m.clock.fence()
+		r := m.roundUp(core.MaxXid)
+		rollback(t, m, 1)
+		if r.condemn(m.clock.fence()); !r.open {
+			t.Error("the prune believes that no more can begin below its bound")
+		}
+		m.next.Add(8) // these have no segment yet
+		r.below = m.PeekNext()
+		if r.condemn(at); !r.open {
+			t.Error("the prune believes that what is beginning cannot abort")
+		}
+	})
+	t.Run("after it has drawn", func(t *testing.T) {
+		m := newManager(3)
+		x, y := m.Begin(), m.Begin()
+		rollback(t, m, x)
+		r := m.roundUp(m.PeekNext())
+		r.condemn(m.clock.fence())
+		m.Snapshot(core.None)
+		m.Status(x) // the prune's bound is as high as the clock
+		w, at := r.prune.word.Load(), m.clock.fence()
+		rollback(t, m, y)
+		if s := m.Status(x); s != core.Aborted {
+			t.Fatalf("Status = %v", s)
+		}
+		if r.execute(w, at) {
+			t.Error("the prune takes effect without the rollback")
+		}
+	})
+}
+
+// TestPausedSentence: a prune has taken effect, and is held up before it has
+// rewritten all words. What it covers is forgotten at one instant.
+func TestPausedSentence(t *testing.T) {
+	m := newManager(3)
+	x, y := m.Begin(), m.Begin()
+	rollback(t, m, x)
+	rollback(t, m, y)
+	r := m.roundUp(m.PeekNext())
+	r.condemn(m.clock.fence())
+	r.cells = r.cells[:1]
+	if !r.execute(r.prune.word.Load(), m.clock.fence()) {
+		t.Fatal("the prune failed though nobody interfered")
+	}
+	if a, b := m.Status(x), m.Status(y); a != core.Committed || b != core.Committed {
+		t.Errorf("they are %v and %v, want both forgotten", a, b)
+	}
+}
+
+// TestPausedPardon: a prune has failed, and is held up before it has restored
+// the words. Nobody waits for it.
+func TestPausedPardon(t *testing.T) {
+	m := newManager(3)
+	x := m.Begin()
+	rollback(t, m, x)
+	r := m.roundUp(m.PeekNext())
+	r.condemn(m.clock.fence())
+	cells := r.cells
+	r.cells = nil
+	r.pardon()
+	if s := m.Snapshot(core.None); s.Includes(x) || m.Status(x) != core.Aborted {
+		t.Errorf("Includes = %v, Status = %v", s.Includes(x), m.Status(x))
+	}
+	r.cells = cells
+	r.pardon()
+	if n := m.PruneAborted(m.PeekNext()); n != 1 || m.Status(x) != core.Committed {
+		t.Errorf("the next prune forgets %d, Status = %v", n, m.Status(x))
+	}
+}
+
+// TestPausedRelease: a guard's slot is free, and its Release held up before it
+// lets the waiting prune go on. That prune is the release's: the next one does
+// not count what it has forgotten.
+func TestPausedRelease(t *testing.T) {
+	m := newManager(3)
+	x, y := m.Begin(), m.Begin()
+	rollback(t, m, x)
+	s := m.guards.acquire(m)
+	s.announce(m.Snapshot(core.None))
+	if n := m.PruneAborted(m.PeekNext()); n != 0 {
+		t.Fatalf("PruneAborted forgets %d under a guard", n)
+	}
+	s.uses.Add(1)
+	s.number.Store(free)
+	rollback(t, m, y)
+	if n := m.PruneAborted(m.PeekNext()); n != 1 || m.Status(x) != core.Committed {
+		t.Errorf("PruneAborted forgets %d, want 1; the other one is %v", n, m.Status(x))
+	}
+}
+
+func rollback(t *testing.T, m *Manager, x core.Xid) {
+	t.Helper()
+	if err := m.Rollback(x); err != nil {
+		t.Fatal(err)
 	}
 }

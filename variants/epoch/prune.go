@@ -2,6 +2,7 @@ package epoch
 
 import (
 	"runtime"
+	"slices"
 
 	"xidlab/core"
 	"xidlab/internal/sync/atomic"
@@ -24,23 +25,23 @@ type deferral struct {
 }
 
 // PruneAborted walks the words below the bound, from the first that is not
-// committed.
+// committed. Under a guard it is put on a list, which is 16 bytes a call.
 func (m *Manager) PruneAborted(below core.Xid) int {
 	m.turn.Lock()
 	defer m.turn.Unlock()
-	r := roundUp{m: m, below: min(below, m.PeekNext())}
 	at := m.clock.fence()
 	if m.guarded(at) {
-		return m.deferPrune(deferral{r.below, at})
+		return m.deferPrune(deferral{below, at})
 	}
-	m.prune.Store(&r.prune)
+	m.pruneDeferred() // the releases of those guards have forgotten this, not we
+	r := m.roundUp(below)
 	r.condemn(at)
 	for {
 		w := r.prune.word.Load()
 		at = m.clock.fence()
 		if m.guarded(at) {
 			r.pardon()
-			return m.deferPrune(deferral{r.below, at})
+			return m.deferPrune(deferral{below, at})
 		}
 		// What aborted before this fence is part of the prune. If more of it
 		// turns up, it has been condemned after the fence: once more.
@@ -54,51 +55,67 @@ func (m *Manager) PruneAborted(below core.Xid) int {
 	}
 }
 
-// deferPrune makes d wait, and returns how many xids were forgotten because
-// the guards in its way have just gone. Caller has the turn.
+// deferPrune makes d wait, and returns how many xids it has forgotten at once,
+// because the guards in its way have just gone. Caller has the turn.
+//
+// An older deferral is not merged into d even if d covers more and waits for the
+// same guards: a snapshot from between the two may be retained yet.
 func (m *Manager) deferPrune(d deferral) int {
-	// An older one that covers no more, and waits for the same guards, goes.
-	if n := len(m.deferred); n > 0 {
-		if last := m.deferred[n-1]; last.below <= d.below && !m.guardedBetween(last.at, d.at) {
-			m.deferred = m.deferred[:n-1]
-		}
-	}
 	m.deferred = append(m.deferred, d)
 	m.waiting.Store(true)
 	return m.pruneDeferred() // see slot.Release
 }
 
-// pruneDeferred lets the prunes go on whose guards have gone. Caller has the
-// turn.
+// pruneDeferred lets the prunes go on whose guards have gone, all at one number.
+// It returns how many xids the newest that waited has forgotten: what the others
+// have was up to the releases of their guards. Caller has the turn.
 func (m *Manager) pruneDeferred() (forgotten int) {
-	var waiting []deferral
-	for _, d := range m.deferred {
-		if m.guarded(d.at) {
-			waiting = append(waiting, d)
-			continue
-		}
-		r := roundUp{m: m, below: d.below}
-		m.prune.Store(&r.prune)
-		r.condemn(d.at)
-		for !r.execute(r.prune.word.Load(), m.clock.fence()) {
-		}
-		forgotten += len(r.cells)
+	n := 0 // those of the first n: a guard in the way of one is in the way of all later ones
+	for n < len(m.deferred) && !m.guarded(m.deferred[n].at) {
+		n++
 	}
-	m.deferred = waiting
-	m.waiting.Store(len(waiting) > 0)
-	if forgotten > 0 {
+	if n == 0 {
+		return 0
+	}
+	ready := m.deferred[:n]
+	m.deferred = slices.Clone(m.deferred[n:])
+	m.waiting.Store(len(m.deferred) > 0)
+
+	r := m.roundUp(0)
+	newest := ready[n-1]
+	for _, d := range undominated(ready[:n-1]) {
+		r.below = d.below
+		r.condemn(d.at)
+	}
+	before := len(r.cells)
+	r.below = newest.below
+	r.condemn(newest.at)
+	for !r.execute(r.prune.word.Load(), m.clock.fence()) {
+	}
+	if len(m.deferred) == 0 {
+		forgotten = len(r.cells) - before
+	}
+	if len(r.cells) > 0 {
 		m.trim()
 	}
 	return forgotten
 }
 
-// guarded reports whether a guard lives that was captured at or below number.
-func (m *Manager) guarded(number uint64) bool { return m.guardedBetween(0, number) }
+// undominated returns, in reverse, the deferrals of which no later one covers
+// more. Bounds mostly grow, and then that is the last.
+func undominated(ds []deferral) (kept []deferral) {
+	for _, d := range slices.Backward(ds) {
+		if len(kept) == 0 || d.below > kept[len(kept)-1].below {
+			kept = append(kept, d)
+		}
+	}
+	return kept
+}
 
-// guardedBetween reports whether a guard lives at a number in (above, upTo]. A
+// guarded reports whether a guard lives that was captured at or below number. A
 // Retain that has not announced its number yet is waited for: it may belong to
 // either side.
-func (m *Manager) guardedBetween(above, upTo uint64) bool {
+func (m *Manager) guarded(number uint64) bool {
 	for c := &m.guards.first; c != nil; c = c.next.Load() {
 		for i := range c.slots {
 			n := c.slots[i].number.Load()
@@ -106,7 +123,7 @@ func (m *Manager) guardedBetween(above, upTo uint64) bool {
 				runtime.Gosched()
 				n = c.slots[i].number.Load()
 			}
-			if n != free && above < n && n <= upTo {
+			if n != free && n <= number {
 				return true
 			}
 		}
@@ -117,20 +134,31 @@ func (m *Manager) guardedBetween(above, upTo uint64) bool {
 // A roundUp collects the words of one prune.
 type roundUp struct {
 	m     *Manager
-	prune prune
+	prune *prune // by itself: it is kept until the next one, the cells are not
 	below core.Xid
 	at    uint64           // what is condemned had aborted at this number or before
 	cells []*atomic.Uint64 // condemned
-	open  bool             // some word below was in progress when last seen
+	open  bool             // some word below may yet be found aborted by then, see condemn
+}
+
+// roundUp starts a prune. Caller has the turn.
+func (m *Manager) roundUp(below core.Xid) roundUp {
+	r := roundUp{m: m, prune: new(prune), below: below}
+	m.prune.Store(r.prune)
+	return r
 }
 
 // condemn condemns what had aborted at number at or before, and is not pinned.
 // It reports whether it found any. What is in progress is pushed: if it aborts
-// after all, then above at.
+// after all, then above at. Then, and also if it has done so already, it is part
+// of a prune whose number is drawn later still, and that is then open. So it is
+// if more can begin below, or is about to (I4).
 func (r *roundUp) condemn(at uint64) (found bool) {
-	r.at, r.open = at, false
-	d := r.m.dir.Load()
-	d.words(d.settled, r.below, func(x core.Xid, c *atomic.Uint64) bool {
+	limit := min(r.below, r.m.PeekNext())
+	r.at, r.open = max(r.at, at), limit < r.below
+	d := r.m.dir.Load() // after the bound: it has the gaps below (I9)
+	d.words(d.settled, limit, func(x core.Xid, c *atomic.Uint64) bool {
+		r.open = r.open || c == nil
 		for c != nil {
 			w := word(c.Load())
 			if w.unfinished() {
@@ -140,7 +168,11 @@ func (r *roundUp) condemn(at uint64) (found bool) {
 				}
 				continue
 			}
-			if w.tag() == aborted && w.number() <= at && r.m.pins.Count(x) == 0 {
+			switch {
+			case w.tag() != aborted || r.m.pins.Count(x) != 0:
+			case w.number() > at:
+				r.open = true
+			default:
 				c.Store(uint64(newWord(condemned, w.number()))) // decided: ours alone to change
 				r.cells = append(r.cells, c)
 				found = true
@@ -179,22 +211,24 @@ func (r *roundUp) pardon() {
 	}
 }
 
-// sentence reports whether a condemned word w, loaded from c, counts as
-// committed at number at; if not, it makes sure that this stays so. It reports
+// never is the number of a prune that has not happened.
+const never = 1<<64 - 1
+
+// sentence returns the number at which the condemned word w, loaded from c, is
+// forgotten; or never, and then it has made sure that it is above at. It reports
 // ok = false if w has changed and has to be loaded again.
-func (m *Manager) sentence(c *atomic.Uint64, w word, at uint64) (gone, ok bool) {
+func (m *Manager) sentence(c *atomic.Uint64, w word, at uint64) (number uint64, ok bool) {
 	p := m.prune.Load()
-	// A prune is installed after the one before has left no condemned word.
-	// So if w is still there, p is its prune or a later one; and if p has not
-	// failed, it is its prune.
-	if word(c.Load()) != w {
-		return false, false
+	if word(c.Load()) != w || m.prune.Load() != p {
+		return 0, false
 	}
+	// p was the current prune when w was there, and the ones before have left no
+	// condemned word: so it is p that has condemned it.
 	switch v := word(p.word.Load()); v.tag() {
 	case forgotten:
-		return v.number() <= at, true
+		return v.number(), true
 	case inProgress:
-		return false, raise(&p.word, v, at)
+		return never, raise(&p.word, v, at)
 	}
-	return false, false
+	return never, true // pardoned; if it is condemned again, then by a prune that draws above at
 }

@@ -27,7 +27,7 @@ func (m *Manager) capture() (d *directory, high core.Xid, at uint64) {
 		at = m.clock.capture()
 		d2, high2 := m.dir.Load(), m.PeekNext()
 		if d2 == d && high2 == high {
-			if g := d.pending; g == nil || high <= g.to || g.number.Load() != 0 && m.numberOf(g) <= at {
+			if g := d.pending; g == nil || high <= g.to || !g.jumped(m) || g.number.Load() != 0 && m.numberOf(g) <= at {
 				return d, high, at
 			}
 			m.numberOf(d.pending) // I9: help, and capture a number that includes it
@@ -47,8 +47,8 @@ func (d *directory) Lookup(x core.Xid, at uint64) (bool, error) {
 		case aborted:
 			return false, nil
 		case condemned:
-			if gone, ok := d.m.sentence(c, w, at); ok {
-				return gone, nil
+			if number, ok := d.m.sentence(c, w, at); ok {
+				return number <= at, nil
 			}
 		default:
 			// Without a cell: Begin had not returned when d was current, so
@@ -84,8 +84,8 @@ func (d *directory) RolledBack(x core.Xid, at uint64) (bool, error) {
 		case aborted:
 			return true, nil
 		case condemned:
-			if gone, ok := d.m.sentence(c, w, at); ok {
-				return !gone, nil
+			if number, ok := d.m.sentence(c, w, at); ok {
+				return number > at, nil
 			}
 		default:
 			if c == nil || raise(c, w, d.m.clock.present()) {
