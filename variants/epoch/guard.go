@@ -11,7 +11,7 @@ import (
 // their own and are never freed, only used again.
 type slot struct {
 	m      *Manager
-	number atomic.Uint64 // free, settingIn, or the number of the guard that holds it
+	number atomic.Uint64 // free, settingIn, or the number of the guard that holds it; leaving may be set
 	uses   atomic.Uint64 // guards that have ended here: the name of the next one
 	_      [104]byte
 }
@@ -19,6 +19,11 @@ type slot struct {
 const (
 	free      = 0
 	settingIn = 1 // held by a guard that has not captured yet; protects everything
+
+	// leaving is the bit that a Release sets before it frees the slot: for a
+	// prune the guard has ended, for a horizon not yet. So whoever sees the
+	// horizon move on finds forgotten what the guard had kept.
+	leaving = 1 << 63
 )
 
 // guards is a list of chunks of slots that only grows.
@@ -67,7 +72,7 @@ func (g *guards) oldest(limit uint64) uint64 {
 	for c := &g.first; c != nil; c = c.next.Load() {
 		for i := range c.slots {
 			if n := c.slots[i].number.Load(); n != free {
-				limit = min(limit, n)
+				limit = min(limit, n&^leaving)
 			}
 		}
 	}
@@ -110,19 +115,20 @@ func (m *Manager) RetainSnapshot(snap core.Snapshot) (core.Guard, error) {
 	return g, nil
 }
 
-// Release is a compare-and-swap and a store. If prunes are waiting it sees
-// whether they can go on.
+// Release is a compare-and-swap and two stores. It lets the prunes go on that
+// wait for nobody else.
 func (s *slot) Release(token uint64) bool {
 	if !s.uses.CompareAndSwap(token, token+1) {
 		return false // it has ended before
 	}
-	s.number.Store(free)
-	// The slot is free before waiting is read; a prune that goes waiting says
-	// so before it reads the slots once more. One of the two sees the other.
+	s.number.Store(s.number.Load() | leaving)
+	// The guard leaves before waiting is read; a prune that goes waiting says so
+	// before it reads the slots once more. One of the two sees the other.
 	if s.m.waiting.Load() {
 		s.m.turn.Lock()
-		defer s.m.turn.Unlock()
 		s.m.pruneDeferred()
+		s.m.turn.Unlock()
 	}
+	s.number.Store(free)
 	return true
 }

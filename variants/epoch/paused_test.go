@@ -347,23 +347,33 @@ func TestPausedPardon(t *testing.T) {
 	}
 }
 
-// TestPausedRelease: a guard's slot is free, and its Release held up before it
-// lets the waiting prune go on. That prune is the release's: the next one does
-// not count what it has forgotten.
+// TestPausedRelease: a Release is held up before it lets the waiting prune go on.
+// That prune is the release's: the next one does not count what it has forgotten.
+// And the horizon does not move before: the release is one instant.
 func TestPausedRelease(t *testing.T) {
 	m := newManager(3)
-	x, y := m.Begin(), m.Begin()
+	x, y, z := m.Begin(), m.Begin(), m.Begin()
 	rollback(t, m, x)
 	s := m.guards.acquire(m)
 	s.announce(m.Snapshot(core.None))
+	if err := m.Commit(z); err != nil {
+		t.Fatal(err)
+	}
 	if n := m.PruneAborted(m.PeekNext()); n != 0 {
 		t.Fatalf("PruneAborted forgets %d under a guard", n)
 	}
-	s.uses.Add(1)
-	s.number.Store(free)
 	rollback(t, m, y)
+	s.uses.Add(1)
+	s.number.Store(s.number.Load() | leaving)
+	if h, _ := m.OldestRequired(); h != z || m.Status(x) != core.Aborted {
+		t.Errorf("OldestRequired() = %d, want %d as long as the abort is remembered (it is %v)", h, z, m.Status(x))
+	}
 	if n := m.PruneAborted(m.PeekNext()); n != 1 || m.Status(x) != core.Committed {
 		t.Errorf("PruneAborted forgets %d, want 1; the other one is %v", n, m.Status(x))
+	}
+	s.number.Store(free)
+	if h, ok := m.OldestRequired(); ok {
+		t.Errorf("OldestRequired() = %d after the release", h)
 	}
 }
 

@@ -123,7 +123,7 @@ func (m *Manager) guarded(number uint64) bool {
 				runtime.Gosched()
 				n = c.slots[i].number.Load()
 			}
-			if n != free && n <= number {
+			if n != free && n <= number { // one that is leaving is above
 				return true
 			}
 		}
