@@ -42,9 +42,9 @@ func (c *chunk) init(m *Manager) {
 	}
 }
 
-// acquire returns a slot that is setting in. It starts at a place
-// that depends on the goroutine (its stack), so that goroutines tend to keep to
-// slots, and lines, of their own.
+// acquire returns a slot that is setting in. It starts at a place that depends
+// on the goroutine (its stack), so that goroutines tend to keep to slots, and
+// lines, of their own.
 func (g *guards) acquire(m *Manager) *slot {
 	var here byte
 	start := int(uintptr(unsafe.Pointer(&here)) >> 11 * 0x9e37 >> 4)
@@ -92,7 +92,7 @@ func (m *Manager) Retain(self core.Xid) core.Guard {
 // announce makes s, which is setting in, the guard of snap.
 func (s *slot) announce(snap core.Snapshot) core.Guard {
 	_, _, _, _, at := snap.Parts()
-	token := s.uses.Load()
+	token := s.uses.Load() // ours: it changes when this guard ends, and not before
 	s.number.Store(at)
 	return core.NewGuard(snap, s, token)
 }

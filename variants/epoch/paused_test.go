@@ -1,6 +1,7 @@
 package epoch
 
 import (
+	"runtime"
 	"testing"
 
 	"xidlab/core"
@@ -374,6 +375,35 @@ func TestPausedRelease(t *testing.T) {
 	s.number.Store(free)
 	if h, ok := m.OldestRequired(); ok {
 		t.Errorf("OldestRequired() = %d after the release", h)
+	}
+}
+
+// TestReleaseIsOneInstant: a real Release waits for its turn. As long as the abort
+// that its guard kept is remembered, the horizon does not move.
+func TestReleaseIsOneInstant(t *testing.T) {
+	m := newManager(3)
+	x, z := m.Begin(), m.Begin()
+	rollback(t, m, x)
+	g := m.Retain(core.None)
+	if err := m.Commit(z); err != nil {
+		t.Fatal(err)
+	}
+	m.PruneAborted(m.PeekNext()) // waits for g
+	m.turn.Lock()
+	done := make(chan bool)
+	go func() { done <- g.Release() }()
+	for m.guarded(m.clock.now()) { // for a prune the guard has ended
+		runtime.Gosched()
+	}
+	if h, _ := m.OldestRequired(); h != z || m.Status(x) != core.Aborted {
+		t.Errorf("OldestRequired() = %d, want %d as long as %d is %v", h, z, x, m.Status(x))
+	}
+	m.turn.Unlock()
+	if !<-done {
+		t.Error("Release() = false")
+	}
+	if h, ok := m.OldestRequired(); ok || m.Status(x) != core.Committed {
+		t.Errorf("after the release: OldestRequired() = %d, %v, and %d is %v", h, ok, x, m.Status(x))
 	}
 }
 
