@@ -1,8 +1,3 @@
-// Package sched perturbs the scheduling of concurrent code under test. It is
-// the seat of the interleaving explorer; so far it offers seeded noise: while
-// [Perturb] is on, every scheduling point of a sim build (each atomic
-// operation and each lock of a variant) may give the processor away, so that
-// rare interleavings become common on two CPUs.
 package sched
 
 import (
@@ -16,14 +11,15 @@ import (
 var noise atomic.Uint64
 
 // Perturb turns the noise on, from a seed, until the returned function is
-// called. It affects the whole process.
+// called: outside an exploration every access of a scheduled type then gives the
+// processor away one time in eight, so that rare interleavings of real threads
+// become common on few processors. It affects the whole process.
 func Perturb(seed uint64) (stop func()) {
 	noise.Store(seed | 1)
 	return func() { noise.Store(0) }
 }
 
-// Point is a scheduling point: with noise on it yields one time in eight.
-func Point() {
+func perturb() {
 	if noise.Load() == 0 {
 		return
 	}
