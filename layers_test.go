@@ -17,6 +17,9 @@ import (
 // its rule. It is a statement of policy; change it in a commit of its own, with
 // the reason.
 //
+// harness/explore, cmd: they choose how package sched searches; cmd also runs the
+// kit, on mutants.
+//
 // internal/ledger: variants may not import each other, and what managers with
 // locks write down under them is the same; it stays free of locks itself.
 const layers = `
@@ -27,15 +30,17 @@ core/ssi                   : core internal/sync
 core/coretest              : core core/spec internal/sched
 internal/sched             :
 internal/invariants        :
+internal/fault             :
 internal/sync              : internal/sched
 internal/sync/atomic       : internal/sched
 internal/ledger            : core
-variants/internal/mutants  : core core/ssi internal/sync internal/sync/atomic internal/ledger variants/*
-variants/*                 : core core/ssi internal/sync internal/sync/atomic internal/ledger internal/invariants
+variants/internal/mutants  : core core/ssi internal/sync internal/sync/atomic internal/ledger internal/fault variants/*
+variants/*                 : core core/ssi internal/sync internal/sync/atomic internal/ledger internal/invariants internal/fault
 variants                   : core variants/*
+harness/explore            : core core/spec internal/sched
 harness/*                  : core core/spec harness harness/*
 harness                    : core core/spec harness/*
-cmd/*                      : core variants harness harness/*
+cmd/*                      : core core/coretest internal/sched variants harness harness/*
 `
 
 // TestLayers reads the sources itself, whatever their build tags. (A test that

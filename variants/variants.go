@@ -13,12 +13,38 @@ type Variant struct {
 	Name    string // as in results and on the command line
 	Summary string // one line, for xbench list
 	New     func() core.Manager
+
+	small func() core.Manager // or nil
+}
+
+// Small returns a manager of such sizes that what is rare becomes common: for
+// tests, and for exploration, where a program has only a few operations. It is
+// what New returns if the design has no sizes.
+func (v Variant) Small() core.Manager {
+	if v.small == nil {
+		return v.New()
+	}
+	return v.small()
 }
 
 // All lists every variant. A new row is all that a new variant needs: tests,
 // benchmarks and plots pick it up from here.
 var All = []Variant{
-	{"rwmutex", "one lock around everything; a snapshot copies the active set", func() core.Manager { return rwmutex.New() }},
-	{"sharded", "many locks; a snapshot takes them all for one consistent cut", func() core.Manager { return sharded.New() }},
-	{"epoch", "lock-free; a commit clock and an outcome log, a snapshot is one number", func() core.Manager { return epoch.New() }},
+	{
+		Name:    "rwmutex",
+		Summary: "one lock around everything; a snapshot copies the active set",
+		New:     func() core.Manager { return rwmutex.New() },
+	},
+	{
+		Name:    "sharded",
+		Summary: "many locks; a snapshot takes them all for one consistent cut",
+		New:     func() core.Manager { return sharded.New() },
+		small:   func() core.Manager { return sharded.NewShards(2) },
+	},
+	{
+		Name:    "epoch",
+		Summary: "lock-free; a commit clock and an outcome log, a snapshot is one number",
+		New:     func() core.Manager { return epoch.New() },
+		small:   func() core.Manager { return epoch.NewSegments(4) },
+	},
 }

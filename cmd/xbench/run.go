@@ -302,7 +302,7 @@ func chosenVariants(list string) (chosen []harness.Variant, err error) {
 	}
 	for _, v := range variants.All { // in that order, each once
 		if slices.Contains(names, v.Name) {
-			chosen = append(chosen, harness.Variant(v))
+			chosen = append(chosen, harness.Variant{Name: v.Name, Summary: v.Summary, New: v.New})
 		}
 	}
 	return chosen, nil

@@ -381,22 +381,21 @@ func (x *Execution) settle() {
 	}
 	for _, o := range x.objects[:x.used] {
 		if o.isLock && (o.writer >= 0 || o.readers != 0) {
-			x.fail(LeakedLock, nil, fmt.Sprintf("%s #%d is held at the end", o.what, o.id))
+			x.fail(LeakedLock, nil, fmt.Sprintf("%s is held at the end", o.name()))
 		}
 	}
 }
 
 func (t *thread) waiting() Waiting {
-	w := Waiting{Thread: t.id, Op: int(t.op), For: kindNames[t.pending], Holder: -1}
-	switch o := t.on; {
-	case t.pending == await:
-		w.Object = "a change of what it has read"
-		if len(t.waits) > 0 {
-			w.Object = fmt.Sprintf("a change of %s #%d", t.waits[0].obj.what, t.waits[0].obj.id)
-		}
-	default:
-		w.Object = fmt.Sprintf("%s #%d", o.what, o.id)
-		w.Holder = int(o.writer)
+	w := Waiting{Thread: t.id, Op: int(t.op), For: kindNames[t.pending], Holder: -1, on: t.on}
+	switch {
+	case t.pending == await && len(t.waits) > 0:
+		w.on = t.waits[0].obj
+	case t.on != nil:
+		w.Holder = int(t.on.writer)
+	}
+	if w.on != nil {
+		w.Object = w.on.name()
 	}
 	return w
 }

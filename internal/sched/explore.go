@@ -181,6 +181,7 @@ func Replay(program Program, schedule Schedule, suspend *Suspension) *Execution 
 	r := &replay{schedule: schedule}
 	x.run(program, r)
 	x.deviated = r.deviated
+	x.nameObjects()
 	x.close()
 	return x
 }

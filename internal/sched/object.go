@@ -12,7 +12,7 @@ type header struct {
 // an execution are used again by the next.
 type object struct {
 	id      int32  // in the order of first accesses
-	what    string // its type, for reports
+	what    string // its type, or name, for reports
 	version uint32 // writes so far
 
 	// Dependence: who must not be reordered with whom.
@@ -80,7 +80,7 @@ const (
 )
 
 var kindNames = [...]string{"read", "write", "update", "compare-and-swap", "lock", "try-lock", "try-lock", "unlock",
-	"read-lock", "try-read-lock", "read-unlock", "lock (announce)", "lock (readers have left)", "try-lock", "wait for a change"}
+	"read-lock", "try-read-lock", "read-unlock", "lock (announce)", "lock (readers have left)", "try-lock", "change"}
 
 // writes reports whether k is dependent on every access of its object. The
 // others are dependent only on those that write: reads commute, and so do

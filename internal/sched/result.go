@@ -3,8 +3,10 @@ package sched
 import (
 	"fmt"
 	"hash/maphash"
+	"os"
 	"runtime"
 	"strings"
+	"unicode"
 )
 
 // A FailureKind is a way to fail that needs no judge.
@@ -38,6 +40,8 @@ type Waiting struct {
 	For        string // the access that it cannot make
 	Object     string // of what
 	Holder     int    // the thread that holds that, or -1
+
+	on *object
 }
 
 func (f *Failure) Error() string {
@@ -106,7 +110,7 @@ func (x *Execution) Trace() (sum uint64) {
 type Event struct {
 	Thread, Op int    // Op: -1 outside operations
 	Kind       string // such as "read"
-	Object     string // such as "Uint64 #3"
+	Object     string // such as "m.next #3", or "Uint64 #3" if its name is not known
 	Detail     string // such as "Load() = 5"
 	Where      string // the function and the line of the program's code
 	File       string
@@ -119,16 +123,67 @@ func (x *Execution) Events() []Event {
 	for i := range x.events {
 		e := &x.events[i]
 		v := Event{Thread: int(e.thread), Op: int(e.op), Kind: kindNames[e.kind]}
-		if e.obj != nil {
-			v.Object = fmt.Sprintf("%s #%d", e.obj.what, e.obj.id)
-		}
 		if i < len(x.details) {
 			d := &x.details[i]
 			v.Detail, v.Where, v.File, v.Line = d.text, d.where, d.file, d.line
 		}
+		if e.obj != nil {
+			v.Object = e.obj.name()
+		}
 		events = append(events, v)
 	}
 	return events
+}
+
+// nameObjects calls the objects what the program calls them, where it tells.
+func (x *Execution) nameObjects() {
+	for i := range x.details {
+		if o := x.events[i].obj; o != nil && !strings.Contains(o.what, ".") {
+			if name := x.details[i].variable(); name != "" {
+				o.what = name
+			}
+		}
+	}
+	if x.failure != nil {
+		for i := range x.failure.Waiting {
+			if w := &x.failure.Waiting[i]; w.on != nil {
+				w.Object = w.on.name()
+			}
+		}
+	}
+}
+
+func (o *object) name() string { return fmt.Sprintf("%s #%d", o.what, o.id) }
+
+// variable returns what the program calls the object of an access, such as
+// "m.next", from the line of its source; "" if that cannot be told.
+func (d *detail) variable() string {
+	method, _, ok := strings.Cut(d.text, "(")
+	if !ok || d.file == "" {
+		return ""
+	}
+	source, err := os.ReadFile(d.file)
+	if err != nil {
+		return "" // the program was built elsewhere
+	}
+	lines := strings.Split(string(source), "\n")
+	if d.line < 1 || d.line > len(lines) {
+		return ""
+	}
+	line := lines[d.line-1]
+	end := strings.Index(line, "."+method+"(")
+	if end < 0 || strings.Count(line, "."+method+"(") > 1 {
+		return ""
+	}
+	start := end
+	for start > 0 && (strings.ContainsRune("._[]", rune(line[start-1])) || unicode.IsLetter(rune(line[start-1])) || unicode.IsDigit(rune(line[start-1]))) {
+		start--
+	}
+	name := line[start:end]
+	if !strings.Contains(name, ".") {
+		return "" // a local name says little
+	}
+	return name
 }
 
 // A detail is what a report says of an event.

@@ -1,6 +1,9 @@
 package epoch
 
-import "xidlab/internal/sync/atomic"
+import (
+	"xidlab/internal/fault"
+	"xidlab/internal/sync/atomic"
+)
 
 // A clock numbers finishes and snapshots, lazily: one word (t, bit), where the
 // bit says that some snapshot has been taken at t. Finishes that no snapshot
@@ -18,10 +21,13 @@ func (c *clock) init() { c.word.Store(firstTick << 1) }
 // capture returns the number of a snapshot taken now.
 func (c *clock) capture() uint64 {
 	w := c.word.Load()
-	if w&1 == 0 {
+	if w&1 == 0 && fault.On != "epoch/snapshot-unmarked" {
 		// I3: once the bit is set, by us or by somebody else, every later
 		// draw is above t. The bit of t is never cleared, only t moves on.
 		c.word.CompareAndSwap(w, w|1)
+	}
+	if fault.On == "epoch/capture-rereads" {
+		w = c.word.Load()
 	}
 	return w >> 1
 }
@@ -31,7 +37,7 @@ func (c *clock) capture() uint64 {
 func (c *clock) draw() uint64 {
 	w := c.word.Load()
 	t := w >> 1
-	if w&1 == 0 {
+	if w&1 == 0 || fault.On == "epoch/draw-unseparated" {
 		return t // no snapshot has t yet; those to come include us
 	}
 	// t+1 is right whether or not this succeeds: if it fails, somebody else
@@ -48,6 +54,9 @@ func (c *clock) now() uint64 { return c.word.Load() >> 1 }
 // clear: a snapshot at t may still come, and would say "not yet" without a push.
 func (c *clock) present() uint64 {
 	w := c.word.Load()
+	if fault.On == "epoch/present-is-now" {
+		return w >> 1
+	}
 	return w>>1 - 1 + w&1
 }
 
@@ -55,6 +64,8 @@ func (c *clock) present() uint64 {
 // has at most this number, whatever is captured or drawn after has more.
 func (c *clock) fence() uint64 {
 	t := c.capture()
-	c.word.CompareAndSwap(t<<1|1, (t+1)<<1)
+	if fault.On != "epoch/fence-open" {
+		c.word.CompareAndSwap(t<<1|1, (t+1)<<1)
+	}
 	return t
 }

@@ -1,7 +1,10 @@
 package epoch
 
 import (
+	"math/bits"
+
 	"xidlab/core"
+	"xidlab/internal/fault"
 	"xidlab/internal/invariants"
 	"xidlab/internal/ledger"
 	"xidlab/internal/sync"
@@ -49,7 +52,12 @@ type Manager struct {
 	waiting atomic.Bool             // there are deferred prunes
 	guards  guards
 
-	turn     sync.Mutex // of the rare operations; what is below belongs to its holder
+	turn   sync.Mutex        // of the rare operations
+	upkeep sync.Cell[upkeep] // belongs to the holder of the turn
+}
+
+// An upkeep is what the rare operations hand on to each other.
+type upkeep struct {
 	pins     ledger.Pins
 	deferred []deferral
 	trimmed  core.Xid // segments that end at or below have been looked at by trim
@@ -71,8 +79,13 @@ var (
 // words (32 KiB).
 func New() *Manager { return newManager(12) }
 
-// newManager makes segments of 1<<shift words. Tests use small ones, so that
-// what is rare becomes common.
+// NewSegments returns a manager with segments of at least n words: n is rounded
+// up to a power of two, and to 2. A large segment is made seldom, and kept as a
+// whole while any of its xids is needed. With small ones what is rare becomes
+// common, which is what tests want.
+func NewSegments(n int) *Manager { return newManager(uint(bits.Len(uint(max(n, 2) - 1)))) }
+
+// newManager makes segments of 1<<shift words.
 func newManager(shift uint) *Manager {
 	m := &Manager{shift: shift}
 	m.next.Store(1)
@@ -116,6 +129,9 @@ func (m *Manager) allocate() (core.Xid, *atomic.Uint64) {
 	if !d.covers(x) || m.middle(x) {
 		d = m.roomFor(x)
 	}
+	if fault.On == "epoch/allocation-clears" {
+		d.cell(x).Store(0)
+	}
 	return x, d.cell(x) // I4
 }
 
@@ -152,7 +168,10 @@ func (m *Manager) decide(op string, x core.Xid, tag int) error {
 		if c, w, allocated = m.current(x); !allocated {
 			return core.FinishError(op, x, core.Unallocated)
 		}
-		if c == nil && w.unfinished() {
+		for fault.On == "epoch/finish-awaits-begin" && c == nil && !m.dir.Load().covers(x) {
+			sync.Yield()
+		}
+		if c == nil && w.unfinished() && fault.On != "epoch/guess-refused" {
 			m.extend(x) // do for that Begin what it was about to do
 			c, w = m.dir.Load().load(x)
 		}
@@ -169,6 +188,9 @@ func (m *Manager) decide(op string, x core.Xid, tag int) error {
 func (m *Manager) current(x core.Xid) (c *atomic.Uint64, w word, allocated bool) {
 	allocated = x < m.PeekNext()
 	c, w = m.dir.Load().load(x)
+	if fault.On == "epoch/bound-after-word" {
+		allocated = x < m.PeekNext()
+	}
 	return c, w, allocated
 }
 
@@ -177,14 +199,35 @@ func (m *Manager) current(x core.Xid) (c *atomic.Uint64, w word, allocated bool)
 // this call that decided it.
 func (m *Manager) finish(c *atomic.Uint64, w word, tag int) bool {
 	for w.unfinished() {
-		n := m.clock.draw() // after w was loaded: every push that w shows is below n
+		var n uint64
+		if fault.On == "epoch/publishes-then-ticks" {
+			n = m.clock.present() + 1
+		} else {
+			n = m.clock.draw() // after w was loaded: every push that w shows is below n
+		}
 		if invariants.Enabled && n <= w.number() {
 			panic("epoch: drew a number at or below a reader's bound")
 		}
+		if fault.On == "epoch/draws-before-load" && word(c.Load()).unfinished() {
+			w = word(c.Load())
+		}
+		if fault.On == "epoch/rollback-unnumbered" && tag == aborted {
+			n = 0
+		}
+		if fault.On == "epoch/finish-overwrites" {
+			c.Store(uint64(newWord(tag, n)))
+			return true
+		}
 		if c.CompareAndSwap(uint64(w), uint64(newWord(tag, n))) {
+			if fault.On == "epoch/publishes-then-ticks" {
+				m.clock.fence()
+			}
 			return true
 		}
 		w = word(c.Load())
+		if fault.On == "epoch/retry-keeps-number" && w.unfinished() && c.CompareAndSwap(uint64(w), uint64(newWord(tag, n))) {
+			return true
+		}
 	}
 	return false
 }
@@ -192,7 +235,11 @@ func (m *Manager) finish(c *atomic.Uint64, w word, tag int) bool {
 // raise makes sure that what w shows in progress finishes above n. It reports
 // false if the cell has changed since w was loaded from it.
 func raise(c *atomic.Uint64, w word, n uint64) bool {
-	return w.number() >= n || // I2: it only grows
+	if fault.On == "epoch/push-overwrites" {
+		c.Store(uint64(newWord(inProgress, n)))
+		return true
+	}
+	return w.number() >= n && fault.On != "epoch/push-lowers" || // I2: it only grows
 		c.CompareAndSwap(uint64(w), uint64(newWord(inProgress, n)))
 }
 
@@ -213,7 +260,13 @@ func (m *Manager) Status(x core.Xid) core.Status {
 			// Undecided, the prune is pushed as by a snapshot: what rolls back
 			// before this answer, and is seen to, has a number that it reaches.
 			// Decided, it has happened, whether or not a snapshot has its number.
-			if number, ok := m.sentence(c, w, m.clock.capture()); ok {
+			var at uint64
+			if fault.On == "epoch/status-pushes-present" {
+				at = m.clock.present()
+			} else {
+				at = m.clock.capture()
+			}
+			if number, ok := m.sentence(c, w, at); ok {
 				if number != never {
 					return core.Committed
 				}
@@ -229,7 +282,7 @@ func (m *Manager) Status(x core.Xid) core.Status {
 			}
 			// The number is captured after w was loaded. If w's bound has
 			// reached it, no snapshot that would include x existed then.
-			if c == nil || raise(c, w, m.clock.present()) {
+			if c == nil || fault.On == "epoch/status-unpushed" || raise(c, w, m.clock.present()) {
 				return core.Active
 			}
 		}
@@ -243,7 +296,8 @@ func (m *Manager) Status(x core.Xid) core.Status {
 // (it commits; a prune forgets it), and then it stays so: if it does not at the
 // second reading, it did not when the creator was read.
 func (m *Manager) ReservesUniqueKey(xmin, xmax core.Xid, own core.XidSet) bool {
-	return !m.deletes(xmax, own) && m.Status(xmin) != core.Aborted && !m.deletes(xmax, own)
+	return !m.deletes(xmax, own) && m.Status(xmin) != core.Aborted &&
+		(fault.On == "epoch/key-reads-once" || !m.deletes(xmax, own))
 }
 
 func (m *Manager) deletes(xmax core.Xid, own core.XidSet) bool {

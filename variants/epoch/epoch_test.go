@@ -19,6 +19,15 @@ func TestSmallSegments(t *testing.T) {
 	}
 }
 
+// TestNewSegments: sizes are rounded up.
+func TestNewSegments(t *testing.T) {
+	for n, want := range map[int]uint{-1: 1, 0: 1, 2: 1, 3: 2, 4: 2, 5: 3, 4096: 12} {
+		if got := NewSegments(n).shift; got != want {
+			t.Errorf("NewSegments(%d) makes segments of %d words, want %d", n, 1<<got, 1<<want)
+		}
+	}
+}
+
 // segments counts the segments that m's directory holds, and its entries.
 func segments(m *Manager) (held, entries int) {
 	d := m.dir.Load()

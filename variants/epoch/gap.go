@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"xidlab/core"
+	"xidlab/internal/fault"
 	"xidlab/internal/sync/atomic"
 )
 
@@ -33,8 +34,11 @@ func (g *gap) jumped(m *Manager) bool {
 	if g.number.Load() != 0 {
 		return true
 	}
+	if fault.On == "epoch/gap-by-bound" {
+		return m.PeekNext() > g.to
+	}
 	if m.next.Load()&parity == g.parity {
-		return g.number.Load() != 0
+		return fault.On != "epoch/gap-number-once" && g.number.Load() != 0
 	}
 	return core.Xid(g.from.Load()) <= g.to
 }
@@ -42,6 +46,9 @@ func (g *gap) jumped(m *Manager) bool {
 // holds reports whether x lies in g and the allocator has jumped over g. From
 // is read after the jump, when it is fixed.
 func (g *gap) holds(m *Manager, x core.Xid) bool {
+	if fault.On == "epoch/gap-from-early" {
+		return x <= g.to && x >= core.Xid(g.from.Load()) && g.jumped(m)
+	}
 	return x <= g.to && g.jumped(m) && x >= core.Xid(g.from.Load())
 }
 
@@ -50,6 +57,9 @@ func (g *gap) holds(m *Manager, x core.Xid) bool {
 // not include g, and before any snapshot that does has returned (I9).
 func (m *Manager) numberOf(g *gap) uint64 {
 	if g.number.Load() == 0 {
+		if fault.On == "epoch/gap-numbered-twice" {
+			g.number.Store(m.clock.draw())
+		}
 		g.number.CompareAndSwap(0, m.clock.draw())
 	}
 	return g.number.Load()
@@ -79,20 +89,25 @@ func (m *Manager) jumpOver(x core.Xid) bool {
 		next := m.next.Load()
 		from := next &^ parity
 		if core.Xid(from) > x {
-			g.from.Store(uint64(x) + 1)
+			if fault.On != "epoch/gap-failure-unsaid" {
+				g.from.Store(uint64(x) + 1)
+			}
 			m.update(func(d *directory) { d.gaps, d.pending = d.gaps[:len(d.gaps)-1], nil })
 			return false
 		}
 		g.from.Store(from)
+		if fault.On == "epoch/gap-numbered-early" {
+			m.numberOf(g)
+		}
 		if m.next.CompareAndSwap(next, (uint64(x)+1)|next&parity^parity) {
 			m.numberOf(g)
 			m.update(func(d *directory) { d.pending = nil; d.mergeLastGap() })
 			// Where nothing begins, nobody else trims. Twice as many as were
 			// left last time: so it costs O(1) gaps a jump, amortised.
-			if len(m.dir.Load().gaps) > m.gapsLeft*2+16 {
+			if u := m.upkeep.Write(); len(m.dir.Load().gaps) > u.gapsLeft*2+16 {
 				m.OldestRequired()
 				m.trim()
-				m.gapsLeft = len(m.dir.Load().gaps)
+				u.gapsLeft = len(m.dir.Load().gaps)
 			}
 			return true
 		}
@@ -148,7 +163,7 @@ func (d *directory) mergeLastGap() {
 		return
 	}
 	a, b := d.gaps[n], d.gaps[n+1]
-	if uint64(a.to)+1 != b.from.Load() || a.number.Load() != b.number.Load() {
+	if uint64(a.to)+1 != b.from.Load() || a.number.Load() != b.number.Load() && fault.On != "epoch/gaps-merged" {
 		return
 	}
 	d.gaps = append(slices.Clone(d.gaps[:n]), join(a, b))

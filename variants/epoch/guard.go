@@ -1,9 +1,9 @@
 package epoch
 
 import (
-	"unsafe"
-
 	"xidlab/core"
+	"xidlab/internal/fault"
+	"xidlab/internal/sync"
 	"xidlab/internal/sync/atomic"
 )
 
@@ -30,7 +30,7 @@ const (
 type guards struct{ first chunk }
 
 type chunk struct {
-	slots [16]slot
+	slots [slotsPerChunk]slot
 	next  atomic.Pointer[chunk]
 }
 
@@ -43,14 +43,17 @@ func (c *chunk) init(m *Manager) {
 }
 
 // acquire returns a slot that is setting in. It starts at a place that depends
-// on the goroutine (its stack), so that goroutines tend to keep to slots, and
-// lines, of their own.
+// on the goroutine, so that goroutines tend to keep to slots, and lines, of their
+// own.
 func (g *guards) acquire(m *Manager) *slot {
-	var here byte
-	start := int(uintptr(unsafe.Pointer(&here)) >> 11 * 0x9e37 >> 4)
+	start := sync.Local(slotsPerChunk)
 	for c := &g.first; ; {
 		for i := range c.slots {
 			s := &c.slots[(start+i)&(len(c.slots)-1)]
+			if fault.On == "epoch/slot-unclaimed" && s.number.Load() == free {
+				s.number.Store(settingIn)
+				return s
+			}
 			if s.number.Load() == free && s.number.CompareAndSwap(free, settingIn) {
 				return s
 			}
@@ -59,7 +62,9 @@ func (g *guards) acquire(m *Manager) *slot {
 		if next == nil {
 			next = new(chunk)
 			next.init(m)
-			if !c.next.CompareAndSwap(nil, next) {
+			if fault.On == "epoch/chunk-overwritten" {
+				c.next.Store(next)
+			} else if !c.next.CompareAndSwap(nil, next) {
 				next = c.next.Load()
 			}
 		}
@@ -72,11 +77,28 @@ func (g *guards) oldest(limit uint64) uint64 {
 	for c := &g.first; c != nil; c = c.next.Load() {
 		for i := range c.slots {
 			if n := c.slots[i].number.Load(); n != free {
+				if fault.On == "epoch/setting-in-ignored" && n == settingIn {
+					continue
+				}
+				if fault.On == "epoch/leaving-is-left" && n&leaving != 0 {
+					continue
+				}
 				limit = min(limit, n&^leaving)
 			}
 		}
 	}
 	return limit
+}
+
+// ended returns how many guards have ended. It is no snapshot of that number, but
+// if two calls return the same, none ended in between.
+func (g *guards) ended() (n uint64) {
+	for c := &g.first; c != nil; c = c.next.Load() {
+		for i := range c.slots {
+			n += c.slots[i].uses.Load()
+		}
+	}
+	return n
 }
 
 // Retain holds a slot, captures, and announces: a compare-and-swap and a store
@@ -85,6 +107,10 @@ func (g *guards) oldest(limit uint64) uint64 {
 func (m *Manager) Retain(self core.Xid) core.Guard {
 	// I7: the slot is held, at a number below every snapshot, before the
 	// capture. The other way round a horizon could pass in between.
+	if fault.On == "epoch/captures-then-registers" {
+		snap := m.Snapshot(self)
+		return m.guards.acquire(m).announce(snap)
+	}
 	s := m.guards.acquire(m)
 	return s.announce(m.Snapshot(self))
 }
@@ -109,7 +135,9 @@ func (m *Manager) RetainSnapshot(snap core.Snapshot) (core.Guard, error) {
 	s := m.guards.acquire(m)
 	g := s.announce(snap)
 	if m.forgot.Load() > at || !m.touchHorizon(at) {
-		s.number.Store(free)
+		if fault.On != "epoch/slot-leaked" {
+			s.number.Store(free)
+		}
 		return core.Guard{}, core.ErrTooOld
 	}
 	return g, nil

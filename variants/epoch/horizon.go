@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"xidlab/core"
+	"xidlab/internal/fault"
 	"xidlab/internal/sync/atomic"
 )
 
@@ -23,7 +24,7 @@ func (m *Manager) OldestActive() (core.Xid, bool) {
 	for {
 		if x == next {
 			// Everything below next was seen finished before this load.
-			if next = m.PeekNext(); x == next {
+			if next = m.PeekNext(); x == next || fault.On == "epoch/oldest-bound-once" {
 				m.advanceOldest(from, x)
 				return core.None, false
 			}
@@ -43,11 +44,18 @@ func (m *Manager) OldestActive() (core.Xid, bool) {
 // earlier number would not do.
 func (m *Manager) skipFinished(d *directory, x, next core.Xid) (found core.Xid, active bool) {
 	found = next
+	early := uint64(0)
+	if fault.On == "epoch/oldest-pushes-early" {
+		early = m.clock.present()
+	}
 	d.words(x, next, func(x core.Xid, c *atomic.Uint64) bool {
 		for c != nil {
 			w := word(c.Load())
 			if !w.unfinished() {
 				return true
+			}
+			if fault.On == "epoch/oldest-unpushed" || fault.On == "epoch/oldest-pushes-early" && raise(c, w, early) {
+				break
 			}
 			if raise(c, w, m.clock.present()) {
 				break
@@ -55,7 +63,7 @@ func (m *Manager) skipFinished(d *directory, x, next core.Xid) (found core.Xid, 
 		}
 		// Without a cell its Begin has not returned (I4): not when d was
 		// current, but what counts is now, when all below was seen finished.
-		found, active = x, c != nil || !m.dir.Load().covers(x)
+		found, active = x, c != nil || fault.On == "epoch/oldest-stale-directory" || !m.dir.Load().covers(x)
 		return false
 	})
 	return found, active
@@ -77,6 +85,9 @@ func (m *Manager) OldestRequired() (core.Xid, bool) {
 		// I7: the clock before the slots. A guard that is not in its slot yet
 		// captures later, so at this number or above.
 		n := m.guards.oldest(m.clock.now())
+		if fault.On == "epoch/slots-then-clock" {
+			n = min(m.guards.oldest(never), m.clock.now())
+		}
 		next := m.PeekNext()
 		reached := m.walkHorizon(*h, min(pin, next), n)
 		if reached != *h && !m.publish(h, reached) {
@@ -84,6 +95,9 @@ func (m *Manager) OldestRequired() (core.Xid, bool) {
 		}
 		if pin < next {
 			return min(reached.xid, pin), true
+		}
+		if fault.On == "epoch/required-old-bound" {
+			return reached.xid, reached.xid < next
 		}
 		// Everything below next was seen finished before this load, not before
 		// the one of next.
@@ -93,13 +107,19 @@ func (m *Manager) OldestRequired() (core.Xid, bool) {
 
 // publish replaces the horizon h. It copies next, so that a call that finds
 // nothing new to say allocates nothing.
-func (m *Manager) publish(h *horizon, next horizon) bool { return m.horizon.CompareAndSwap(h, &next) }
+func (m *Manager) publish(h *horizon, next horizon) bool {
+	if fault.On == "epoch/horizon-overwritten" {
+		m.horizon.Store(&next)
+		return true
+	}
+	return m.horizon.CompareAndSwap(h, &next)
+}
 
 // walkHorizon returns h moved on, up to limit, over everything that a guard
 // with number n or more can spare.
 func (m *Manager) walkHorizon(h horizon, limit core.Xid, n uint64) horizon {
 	pass := func(number uint64) bool {
-		if number <= n {
+		if number <= n && fault.On != "epoch/horizon-unnumbered" {
 			h.number = max(h.number, number)
 		}
 		return number <= n
@@ -144,7 +164,7 @@ func (m *Manager) touchHorizon(at uint64) bool {
 		if at < h.number {
 			return false
 		}
-		if m.publish(h, *h) {
+		if fault.On == "epoch/horizon-untouched" || m.publish(h, *h) {
 			return true
 		}
 	}
@@ -155,7 +175,11 @@ func (m *Manager) touchHorizon(at uint64) bool {
 // drops what lies below it.
 func (m *Manager) collect() {
 	m.OldestRequired()
-	if m.turn.TryLock() { // whoever has the turn may do it next time
+	if fault.On == "epoch/collect-waits" {
+		m.turn.Lock()
+		defer m.turn.Unlock()
+	}
+	if m.turn.TryLock() || fault.On == "epoch/trylock-ignored" { // whoever has the turn may do it next time
 		m.trim()
 		m.turn.Unlock()
 	}
@@ -165,22 +189,25 @@ func (m *Manager) collect() {
 // the segments below the horizon in which everything is committed. Caller has
 // the turn. What was dropped stays reachable from older snapshots.
 func (m *Manager) trim() {
-	limit := m.horizon.Load().xid
+	u, limit := m.upkeep.Write(), m.horizon.Load().xid
+	if fault.On == "epoch/trims-to-oldest-active" {
+		limit = core.Xid(m.oldest.Load())
+	}
 	m.update(func(d *directory) {
 		d.settled = d.firstUnsettled(d.settled, m.PeekNext())
 		kept := *d
 		kept.older = nil
 		for _, e := range d.older {
-			if e = d.dropped(e, m.trimmed, limit); len(e.segments) > 0 {
+			if e = d.dropped(e, u.trimmed, limit); len(e.segments) > 0 {
 				kept.older = append(kept.older, e)
 			}
 		}
-		newest := d.dropped(extent{d.base, d.segments}, m.trimmed, limit)
+		newest := d.dropped(extent{d.base, d.segments}, u.trimmed, limit)
 		kept.base, kept.segments = newest.base, newest.segments
 		kept.gaps = d.gapsFrom(min(limit, d.settled))
 		*d = kept
 	})
-	m.trimmed = limit
+	u.trimmed = limit
 }
 
 // dropped returns e without the segments that are all committed, of those that
@@ -220,4 +247,6 @@ func (d *directory) firstUnsettled(from, to core.Xid) core.Xid {
 
 // counts reports whether w counts as committed to every later snapshot: its
 // number is not above the clock.
-func (w word) counts() bool { return w.tag() == committed || w.tag() == forgotten }
+func (w word) counts() bool {
+	return w.tag() == committed || w.tag() == forgotten || fault.On == "epoch/aborts-settle" && w.tag() == aborted
+}

@@ -1,6 +1,9 @@
 package epoch
 
-import "xidlab/core"
+import (
+	"xidlab/core"
+	"xidlab/internal/fault"
+)
 
 const noPin = uint64(1<<64 - 1)
 
@@ -8,7 +11,7 @@ const noPin = uint64(1<<64 - 1)
 func (m *Manager) Pin(x core.Xid) error {
 	m.turn.Lock()
 	defer m.turn.Unlock()
-	if err := m.pins.Add(x); err != nil {
+	if err := m.upkeep.Write().pins.Add(x); err != nil {
 		return err
 	}
 	m.publishPins()
@@ -18,13 +21,13 @@ func (m *Manager) Pin(x core.Xid) error {
 func (m *Manager) Unpin(x core.Xid) {
 	m.turn.Lock()
 	defer m.turn.Unlock()
-	m.pins.Remove(x)
+	m.upkeep.Write().pins.Remove(x)
 	m.publishPins()
 }
 
 // publishPins needs the turn.
 func (m *Manager) publishPins() {
-	if x, ok := m.pins.Oldest(); ok {
+	if x, ok := m.upkeep.Read().pins.Oldest(); ok {
 		m.minPin.Store(uint64(x))
 	} else {
 		m.minPin.Store(noPin)
@@ -32,9 +35,12 @@ func (m *Manager) publishPins() {
 }
 
 func (m *Manager) PinCount(x core.Xid) int {
+	if fault.On == "epoch/pin-count-unlocked" {
+		return m.upkeep.Read().pins.Count(x)
+	}
 	m.turn.Lock()
 	defer m.turn.Unlock()
-	return m.pins.Count(x)
+	return m.upkeep.Read().pins.Count(x)
 }
 
 // OldestPinned is one load.

@@ -1,10 +1,11 @@
 package epoch
 
 import (
-	"runtime"
 	"slices"
 
 	"xidlab/core"
+	"xidlab/internal/fault"
+	"xidlab/internal/sync"
 	"xidlab/internal/sync/atomic"
 )
 
@@ -29,76 +30,95 @@ type deferral struct {
 func (m *Manager) PruneAborted(below core.Xid) int {
 	m.turn.Lock()
 	defer m.turn.Unlock()
-	at := m.clock.fence()
+	for {
+		n, at, done := m.pruneNow(below)
+		if done || m.deferPrune(deferral{below, at}) {
+			return n
+		}
+		// The guards in its way have just gone. So its instant is not the fence
+		// that it was to wait with: since then more may have aborted.
+	}
+}
+
+// pruneNow prunes, if no guard lives. Otherwise the prune has to wait for those
+// announced at or below at. Caller has the turn.
+func (m *Manager) pruneNow(below core.Xid) (forgotten int, at uint64, ok bool) {
+	at = m.clock.fence()
 	if m.guarded(at) {
-		return m.deferPrune(deferral{below, at})
+		return 0, at, false
 	}
 	m.pruneDeferred() // the releases of those guards have forgotten this, not we
 	r := m.roundUp(below)
 	r.condemn(at)
 	for {
 		w := r.prune.word.Load()
+		ended := m.guards.ended()
 		at = m.clock.fence()
-		if m.guarded(at) {
+		if fault.On != "epoch/prune-guards-once" && m.guarded(at) {
 			r.pardon()
-			return m.deferPrune(deferral{below, at})
+			return 0, at, false
+		}
+		if m.guards.ended() != ended && fault.On != "epoch/prune-misses-ended-guard" {
+			continue // it may have lived at the fence, which is the prune's instant
 		}
 		// What aborted before this fence is part of the prune. If more of it
 		// turns up, it has been condemned after the fence: once more.
-		if r.open && r.condemn(at) {
+		if r.open && fault.On != "epoch/prune-covers-start" && r.condemn(at) {
 			continue
 		}
 		if r.execute(w, at) {
 			m.trim()
-			return len(r.cells)
+			return len(r.cells), at, true
 		}
 	}
 }
 
-// deferPrune makes d wait, and returns how many xids it has forgotten at once,
-// because the guards in its way have just gone. Caller has the turn.
+// deferPrune makes d wait. It reports false, and d does not, if the guards in its
+// way have gone. Caller has the turn.
 //
 // An older deferral is not merged into d even if d covers more and waits for the
 // same guards: a snapshot from between the two may be retained yet.
-func (m *Manager) deferPrune(d deferral) int {
-	m.deferred = append(m.deferred, d)
+func (m *Manager) deferPrune(d deferral) bool {
+	u := m.upkeep.Write()
+	if fault.On == "epoch/deferrals-merged" {
+		u.deferred = nil
+	}
+	u.deferred = append(u.deferred, d)
 	m.waiting.Store(true)
-	return m.pruneDeferred() // see slot.Release
+	if fault.On == "epoch/defer-unchecked" || m.guarded(d.at) { // see slot.Release
+		return true
+	}
+	u.deferred = u.deferred[:len(u.deferred)-1]
+	m.waiting.Store(len(u.deferred) > 0)
+	m.pruneDeferred()
+	return false
 }
 
-// pruneDeferred lets the prunes go on whose guards have gone, all at one number.
-// It returns how many xids the newest that waited has forgotten: what the others
-// have was up to the releases of their guards. Caller has the turn.
-func (m *Manager) pruneDeferred() (forgotten int) {
+// pruneDeferred lets the prunes go on whose guards have gone, all at one number:
+// they are part of the releases of these. Caller has the turn.
+func (m *Manager) pruneDeferred() {
+	u := m.upkeep.Write()
 	n := 0 // those of the first n: a guard in the way of one is in the way of all later ones
-	for n < len(m.deferred) && !m.guarded(m.deferred[n].at) {
+	for n < len(u.deferred) && !m.guarded(u.deferred[n].at) {
 		n++
 	}
 	if n == 0 {
-		return 0
+		return
 	}
-	ready := m.deferred[:n]
-	m.deferred = slices.Clone(m.deferred[n:])
-	m.waiting.Store(len(m.deferred) > 0)
+	ready := u.deferred[:n]
+	u.deferred = slices.Clone(u.deferred[n:])
+	m.waiting.Store(len(u.deferred) > 0)
 
 	r := m.roundUp(0)
-	newest := ready[n-1]
-	for _, d := range undominated(ready[:n-1]) {
+	for _, d := range undominated(ready) {
 		r.below = d.below
 		r.condemn(d.at)
 	}
-	before := len(r.cells)
-	r.below = newest.below
-	r.condemn(newest.at)
 	for !r.execute(r.prune.word.Load(), m.clock.fence()) {
-	}
-	if len(m.deferred) == 0 {
-		forgotten = len(r.cells) - before
 	}
 	if len(r.cells) > 0 {
 		m.trim()
 	}
-	return forgotten
 }
 
 // undominated returns, in reverse, the deferrals of which no later one covers
@@ -119,8 +139,11 @@ func (m *Manager) guarded(number uint64) bool {
 	for c := &m.guards.first; c != nil; c = c.next.Load() {
 		for i := range c.slots {
 			n := c.slots[i].number.Load()
+			if fault.On == "epoch/prune-skips-setting-in" && n == settingIn {
+				continue
+			}
 			for n == settingIn {
-				runtime.Gosched()
+				sync.Yield()
 				n = c.slots[i].number.Load()
 			}
 			if n != free && n <= number { // one that is leaving is above
@@ -155,7 +178,7 @@ func (m *Manager) roundUp(below core.Xid) roundUp {
 // if more can begin below, or is about to (I4).
 func (r *roundUp) condemn(at uint64) (found bool) {
 	limit := min(r.below, r.m.PeekNext())
-	r.at, r.open = max(r.at, at), limit < r.below
+	r.at, r.open = max(r.at, at), limit < r.below && fault.On != "epoch/prune-bound-closed"
 	d := r.m.dir.Load() // after the bound: it has the gaps below (I9)
 	d.words(d.settled, limit, func(x core.Xid, c *atomic.Uint64) bool {
 		r.open = r.open || c == nil
@@ -163,14 +186,14 @@ func (r *roundUp) condemn(at uint64) (found bool) {
 			w := word(c.Load())
 			if w.unfinished() {
 				r.open = true
-				if raise(c, w, at) {
+				if fault.On == "epoch/condemn-unpushed" || raise(c, w, at) {
 					break
 				}
 				continue
 			}
 			switch {
-			case w.tag() != aborted || r.m.pins.Count(x) != 0:
-			case w.number() > at:
+			case w.tag() != aborted || r.m.upkeep.Read().pins.Count(x) != 0:
+			case w.number() > at && fault.On != "epoch/deferral-covers-later":
 				r.open = true
 			default:
 				c.Store(uint64(newWord(condemned, w.number()))) // decided: ours alone to change
@@ -188,13 +211,16 @@ func (r *roundUp) condemn(at uint64) (found bool) {
 // pushed since w was loaded from its word.
 func (r *roundUp) execute(w uint64, at uint64) bool {
 	sentenced := newWord(forgotten, at+1)
+	if fault.On == "epoch/prune-draws-first" {
+		w = r.prune.word.Load()
+	}
 	if !r.prune.word.CompareAndSwap(w, uint64(sentenced)) {
 		return false
 	}
 	if len(r.cells) > 0 {
 		r.m.lost.Store(max(r.at, r.m.lost.Load())) // before they are
 		r.m.forgot.Store(at + 1)
-		r.m.trimmed = 0 // segments that were kept for these aborts may go
+		r.m.upkeep.Write().trimmed = 0 // segments that were kept for these aborts may go
 	}
 	for _, c := range r.cells {
 		c.Store(uint64(sentenced))
@@ -219,7 +245,7 @@ const never = 1<<64 - 1
 // ok = false if w has changed and has to be loaded again.
 func (m *Manager) sentence(c *atomic.Uint64, w word, at uint64) (number uint64, ok bool) {
 	p := m.prune.Load()
-	if word(c.Load()) != w || m.prune.Load() != p {
+	if fault.On != "epoch/sentence-unchecked" && (word(c.Load()) != w || m.prune.Load() != p) {
 		return 0, false
 	}
 	// p was the current prune when w was there, and the ones before have left no
@@ -228,7 +254,7 @@ func (m *Manager) sentence(c *atomic.Uint64, w word, at uint64) (number uint64, 
 	case forgotten:
 		return v.number(), true
 	case inProgress:
-		return never, raise(&p.word, v, at)
+		return never, fault.On == "epoch/sentence-unpushed" || raise(&p.word, v, at)
 	}
 	return never, true // pardoned; if it is condemned again, then by a prune that draws above at
 }

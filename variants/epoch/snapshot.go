@@ -2,6 +2,8 @@ package epoch
 
 import (
 	"xidlab/core"
+	"xidlab/internal/fault"
+	"xidlab/internal/sync"
 	"xidlab/internal/sync/atomic"
 )
 
@@ -9,6 +11,10 @@ import (
 // been taken since the last commit it marks the clock. It allocates nothing.
 // Lock-free: a retry means that a transaction began meanwhile.
 func (m *Manager) Snapshot(self core.Xid) core.Snapshot {
+	if fault.On == "epoch/snapshot-takes-turn" {
+		m.turn.Lock()
+		defer m.turn.Unlock()
+	}
 	d, high, at := m.capture()
 	if self >= high {
 		self = core.None // never handed out; a pure reader
@@ -26,11 +32,13 @@ func (m *Manager) capture() (d *directory, high core.Xid, at uint64) {
 	for {
 		at = m.clock.capture()
 		d2, high2 := m.dir.Load(), m.PeekNext()
-		if d2 == d && high2 == high {
-			if g := d.pending; g == nil || high <= g.to || !g.jumped(m) || g.number.Load() != 0 && m.numberOf(g) <= at {
+		if (d2 == d || fault.On == "epoch/directory-read-once") && (high2 == high || fault.On == "epoch/bound-read-once") {
+			if g := d.pending; g == nil || fault.On == "epoch/jump-unawaited" || high <= g.to || !g.jumped(m) || g.number.Load() != 0 && m.numberOf(g) <= at {
 				return d, high, at
 			}
-			m.numberOf(d.pending) // I9: help, and capture a number that includes it
+			if fault.On != "epoch/snapshot-awaits-jump" {
+				m.numberOf(d.pending) // I9: help, and capture a number that includes it
+			}
 		}
 		d, high = d2, high2
 	}
@@ -47,13 +55,17 @@ func (d *directory) Lookup(x core.Xid, at uint64) (bool, error) {
 		case aborted:
 			return false, nil
 		case condemned:
+			if fault.On == "epoch/includes-awaits-prune" {
+				sync.Yield()
+				continue
+			}
 			if number, ok := d.m.sentence(c, w, at); ok {
 				return number <= at, nil
 			}
 		default:
 			// Without a cell: Begin had not returned when d was current, so
 			// it draws above at, whatever it draws (I4, I5).
-			if c == nil || raise(c, w, at) {
+			if c == nil || fault.On == "epoch/includes-unpushed" || raise(c, w, at) {
 				return false, nil
 			}
 		}
@@ -88,7 +100,7 @@ func (d *directory) RolledBack(x core.Xid, at uint64) (bool, error) {
 				return number > at, nil
 			}
 		default:
-			if c == nil || raise(c, w, d.m.clock.present()) {
+			if c == nil || fault.On == "epoch/owner-unpushed" || raise(c, w, d.m.clock.present()) {
 				return false, nil
 			}
 		}
@@ -106,7 +118,7 @@ func (d *directory) InProgress(low, high core.Xid, at uint64) (core.XidSet, erro
 	})
 	// Of a forgotten xid all that is known is that it had aborted at lost or
 	// before. Asked after the walk, so that no prune can have slipped in.
-	if d.m.lost.Load() > at {
+	if fault.On != "epoch/in-progress-guesses" && d.m.lost.Load() > at {
 		return nil, core.ErrTooOld
 	}
 	return set, nil
@@ -120,7 +132,7 @@ func unfinishedAt(c *atomic.Uint64, at uint64) bool {
 		if !w.unfinished() {
 			return w.number() > at && w.tag() != forgotten
 		}
-		if raise(c, w, at) {
+		if fault.On == "epoch/in-progress-unpushed" || raise(c, w, at) {
 			return true
 		}
 	}
@@ -147,5 +159,8 @@ func (m *Manager) CheckpointProjection() (core.Xid, core.XidSet, core.Xid) {
 	defer m.turn.Unlock()
 	cutoff, _ := m.OldestRequired()
 	next, excluded := m.CheckpointExcluded()
+	if fault.On == "epoch/cutoff-after" {
+		cutoff, _ = m.OldestRequired()
+	}
 	return next, excluded, cutoff
 }

@@ -87,10 +87,11 @@ func (p *pool) allocate() core.Xid {
 	defer p.mu.Unlock()
 	if p.next == p.limit {
 		p.m.mu.Lock()
-		p.next = p.m.next
-		p.m.next += p.size
-		p.limit = p.m.next
-		p.m.now++
+		s := p.m.state.Write()
+		p.next = s.next
+		s.next += p.size
+		p.limit = s.next
+		s.now++
 		p.m.mu.Unlock()
 	}
 	p.next++

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"xidlab/core"
+	"xidlab/internal/fault"
 	"xidlab/internal/invariants"
 	"xidlab/internal/ledger"
 	"xidlab/internal/sync"
@@ -32,9 +33,17 @@ import (
 // snapshots have no reserved window to hide (the package comment has the
 // measurement).
 type Manager struct {
-	mu     sync.RWMutex // guards everything down to recent
-	next   core.Xid     // the allocator's bound
-	now    uint64       // the instant, see I3
+	mu    sync.RWMutex
+	state sync.Cell[state] // guarded by mu
+
+	recent atomic.Pointer[view] // the last copy; of use while its instant is now
+}
+
+// A state is what the lock guards. Its methods need the lock: for reading, unless
+// they say otherwise.
+type state struct {
+	next   core.Xid // the allocator's bound
+	now    uint64   // the instant, see I3
 	active ledger.Ascending
 	aborts ledger.Aborts
 	pins   ledger.Pins
@@ -43,8 +52,6 @@ type Manager struct {
 	answered core.Xid      // the largest horizon that was ever answered
 	forgot   uint64        // the instant when something was last forgotten
 	deferred ledger.Prunes // those that wait for older guards
-
-	recent atomic.Pointer[view] // the last copy; of use while its instant is now
 }
 
 var (
@@ -60,7 +67,11 @@ var (
 )
 
 // New returns a manager that has seen no transactions.
-func New() *Manager { return &Manager{next: 1} }
+func New() *Manager {
+	m := new(Manager)
+	m.state.Write().next = 1
+	return m
+}
 
 // Ordered implements [core.Manager]: Xids are ordered, being handed out under
 // the lock.
@@ -69,8 +80,9 @@ func (m *Manager) Ordered() bool { return true }
 // Begin implements [core.Manager] in O(1), amortised.
 func (m *Manager) Begin() core.Xid {
 	m.mu.Lock()
-	x := m.allocate()
-	m.active.Push(x)
+	s := m.state.Write()
+	x := m.allocate(s)
+	s.active.Push(x)
 	m.mu.Unlock()
 	return x
 }
@@ -79,20 +91,21 @@ func (m *Manager) Begin() core.Xid {
 // at one instant.
 func (m *Manager) AllocateCommitted() core.Xid {
 	m.mu.Lock()
-	x := m.allocate()
-	m.now++
+	s := m.state.Write()
+	x := m.allocate(s)
+	s.now++
 	m.mu.Unlock()
 	return x
 }
 
-// allocate needs mu, and gives it up if it panics.
-func (m *Manager) allocate() core.Xid {
-	x := m.next
+// allocate needs the lock for writing, and gives it up if it panics.
+func (m *Manager) allocate(s *state) core.Xid {
+	x := s.next
 	if x > core.MaxXid {
 		m.mu.Unlock()
 		panic(core.ErrExhausted)
 	}
-	m.next++
+	s.next++
 	return x
 }
 
@@ -101,11 +114,12 @@ func (m *Manager) allocate() core.Xid {
 func (m *Manager) Commit(x core.Xid) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if !m.active.Remove(x) {
-		return core.FinishError("commit", x, m.status(x))
+	s := m.state.Write()
+	if !s.active.Remove(x) {
+		return core.FinishError("commit", x, s.status(x))
 	}
-	m.now++
-	m.check(x)
+	s.now++
+	s.check(x)
 	return nil
 }
 
@@ -114,12 +128,15 @@ func (m *Manager) Commit(x core.Xid) error {
 func (m *Manager) Rollback(x core.Xid) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if !m.active.Remove(x) {
-		return core.FinishError("rollback", x, m.status(x))
+	s := m.state.Write()
+	if !s.active.Remove(x) {
+		return core.FinishError("rollback", x, s.status(x))
 	}
-	m.check(x)
-	m.now++
-	m.aborts.Add(x, m.now)
+	s.check(x)
+	if fault.On != "rwmutex/rollback-at-same-instant" {
+		s.now++
+	}
+	s.aborts.Add(x, s.now)
 	return nil
 }
 
@@ -128,19 +145,24 @@ func (m *Manager) Rollback(x core.Xid) error {
 func (m *Manager) CommitGroup(xs ...core.Xid) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	s := m.state.Write()
 	for i, x := range xs {
-		if m.active.Remove(x) {
+		if s.active.Remove(x) {
+			if fault.On == "rwmutex/group-one-by-one" {
+				m.mu.Unlock()
+				m.mu.Lock()
+			}
 			continue
 		}
 		for _, y := range xs[:i] {
-			m.active.Insert(y)
+			s.active.Insert(y)
 		}
 		if slices.Contains(xs[:i], x) {
 			return &core.XidError{Op: "group commit", Xid: x, Status: core.Active, Err: core.ErrDuplicate}
 		}
-		return core.FinishError("group commit", x, m.status(x))
+		return core.FinishError("group commit", x, s.status(x))
 	}
-	m.now++
+	s.now++
 	return nil
 }
 
@@ -148,17 +170,17 @@ func (m *Manager) CommitGroup(xs ...core.Xid) error {
 func (m *Manager) Status(x core.Xid) core.Status {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	return m.status(x)
+	return m.state.Read().status(x)
 }
 
-// status needs mu. Nothing is ever Reserved: nothing is set aside.
-func (m *Manager) status(x core.Xid) core.Status {
+// status: nothing is ever Reserved, since nothing is set aside.
+func (s *state) status(x core.Xid) core.Status {
 	switch {
-	case x >= m.next:
+	case x >= s.next:
 		return core.Unallocated
-	case m.active.Has(x):
+	case s.active.Has(x):
 		return core.Active
-	case m.aborts.Aborted(x):
+	case s.aborts.Aborted(x):
 		return core.Aborted
 	}
 	return core.Committed
@@ -168,7 +190,7 @@ func (m *Manager) status(x core.Xid) core.Status {
 func (m *Manager) OldestActive() (core.Xid, bool) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	if a := m.active.All(); len(a) > 0 {
+	if a := m.state.Read().active.All(); len(a) > 0 {
 		return a[0], true
 	}
 	return core.None, false
@@ -176,9 +198,12 @@ func (m *Manager) OldestActive() (core.Xid, bool) {
 
 // PeekNext implements [core.Manager].
 func (m *Manager) PeekNext() core.Xid {
+	if fault.On == "rwmutex/bound-unlocked" {
+		return m.state.Read().next
+	}
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	return m.next
+	return m.state.Read().next
 }
 
 // ObserveCommitted implements [core.Recoverer] in O(log n): what is below the
@@ -186,15 +211,16 @@ func (m *Manager) PeekNext() core.Xid {
 func (m *Manager) ObserveCommitted(x core.Xid) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	s := m.status(x)
+	s := m.state.Write()
+	found := s.status(x)
 	switch {
 	case x > core.MaxXid:
-		return &core.XidError{Op: "observe committed", Xid: x, Status: s, Err: core.ErrXidRange}
-	case s == core.Unallocated:
-		m.next = x + 1
-		m.now++
-	case s != core.Committed:
-		return &core.XidError{Op: "observe committed", Xid: x, Status: s, Err: core.ErrNotCommitted}
+		return &core.XidError{Op: "observe committed", Xid: x, Status: found, Err: core.ErrXidRange}
+	case found == core.Unallocated:
+		s.next = x + 1
+		s.now++
+	case found != core.Committed:
+		return &core.XidError{Op: "observe committed", Xid: x, Status: found, Err: core.ErrNotCommitted}
 	}
 	return nil
 }
@@ -203,13 +229,21 @@ func (m *Manager) ObserveCommitted(x core.Xid) error {
 func (m *Manager) ReservesUniqueKey(xmin, xmax core.Xid, own core.XidSet) bool {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	if m.status(xmin) == core.Aborted {
+	s := m.state.Read()
+	if fault.On == "rwmutex/read-lock-twice" && m.Status(xmin) == core.Aborted {
+		return false
+	}
+	if s.status(xmin) == core.Aborted {
 		return false
 	}
 	if xmax == core.None {
 		return true
 	}
-	deleter := m.status(xmax)
+	if fault.On == "rwmutex/key-in-two-holds" {
+		m.mu.RUnlock()
+		m.mu.RLock()
+	}
+	deleter := s.status(xmax)
 	return deleter != core.Committed && (deleter == core.Aborted || !own.Has(xmax))
 }
 
@@ -217,7 +251,8 @@ func (m *Manager) ReservesUniqueKey(xmin, xmax core.Xid, own core.XidSet) bool {
 func (m *Manager) CheckpointExcluded() (core.Xid, core.XidSet) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	return m.next, m.excluded()
+	s := m.state.Read()
+	return s.next, s.excluded()
 }
 
 // CheckpointProjection implements [core.Checkpointer]. It excludes readers, as
@@ -225,26 +260,31 @@ func (m *Manager) CheckpointExcluded() (core.Xid, core.XidSet) {
 func (m *Manager) CheckpointProjection() (core.Xid, core.XidSet, core.Xid) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.next, m.excluded(), m.answer()
+	s := m.state.Write()
+	next, set := s.next, s.excluded()
+	if fault.On == "rwmutex/checkpoint-in-two-holds" {
+		m.mu.Unlock()
+		m.mu.Lock()
+	}
+	return next, set, s.answer()
 }
 
-// excluded needs mu for reading.
-func (m *Manager) excluded() core.XidSet {
-	set := make(core.XidSet, 0, len(m.active.All())+m.aborts.Len())
-	set = append(set, m.active.All()...)
-	set = m.aborts.AppendTo(set)
+func (s *state) excluded() core.XidSet {
+	set := make(core.XidSet, 0, len(s.active.All())+s.aborts.Len())
+	set = append(set, s.active.All()...)
+	set = s.aborts.AppendTo(set)
 	slices.Sort(set) // two ascending runs
 	return set
 }
 
 // check looks at I1 and I2 around x, which has just been taken out of active.
-func (m *Manager) check(x core.Xid) {
+func (s *state) check(x core.Xid) {
 	if !invariants.Enabled {
 		return
 	}
-	a := m.active.All()
+	a := s.active.All()
 	i, found := slices.BinarySearch(a, x)
-	if found || m.aborts.Has(x) || i > 0 && a[i-1] >= x || i < len(a) && a[i] <= x || len(a) > 0 && a[len(a)-1] >= m.next {
+	if found || s.aborts.Has(x) || i > 0 && a[i-1] >= x || i < len(a) && a[i] <= x || len(a) > 0 && a[len(a)-1] >= s.next {
 		panic("rwmutex: active is out of order, or an xid is there twice")
 	}
 }

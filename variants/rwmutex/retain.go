@@ -2,6 +2,7 @@ package rwmutex
 
 import (
 	"xidlab/core"
+	"xidlab/internal/fault"
 	"xidlab/internal/invariants"
 	"xidlab/internal/ledger"
 )
@@ -31,15 +32,16 @@ type walk struct {
 }
 
 // floor returns the smallest Xid below limit that the guard hides and that has
-// committed since, or limit. Nothing below limit is active. It needs mu.
-func (w *walk) floor(limit core.Xid) core.Xid {
+// committed since, or limit. Nothing below limit is active. It needs the lock for
+// writing, and s is what that guards.
+func (w *walk) floor(s *state, limit core.Xid) core.Xid {
 	for ; len(w.hides) > 0; w.hides = w.hides[1:] {
-		if x := w.hides[0]; x >= limit || !w.m.passes(x) {
+		if x := w.hides[0]; x >= limit || !s.passes(x) {
 			return min(x, limit)
 		}
 	}
 	for ; w.rest < limit; w.rest++ {
-		if !w.m.passes(w.rest) {
+		if !s.passes(w.rest) {
 			return w.rest
 		}
 	}
@@ -47,9 +49,9 @@ func (w *walk) floor(limit core.Xid) core.Xid {
 }
 
 // passes reports whether x, which has finished, had aborted.
-func (m *Manager) passes(x core.Xid) bool {
-	ok := m.aborts.Has(x)
-	if invariants.Enabled && (m.active.Has(x) || ok && !m.aborts.Aborted(x)) {
+func (s *state) passes(x core.Xid) bool {
+	ok := s.aborts.Has(x)
+	if invariants.Enabled && (s.active.Has(x) || ok && !s.aborts.Aborted(x)) {
 		panic("rwmutex: a guard's candidate is active, or was forgotten under it")
 	}
 	return ok
@@ -57,8 +59,8 @@ func (m *Manager) passes(x core.Xid) bool {
 
 // guarding returns the guard, not registered yet, of a snapshot that m took, or
 // nil.
-func (m *Manager) guarding(s core.Snapshot) *ledger.Guard[walk] {
-	v, _, low, high, at := s.Parts()
+func (m *Manager) guarding(snap core.Snapshot) *ledger.Guard[walk] {
+	v, _, low, high, at := snap.Parts()
 	w := walk{rest: low}
 	switch v := v.(type) {
 	case *view:
@@ -79,32 +81,41 @@ func (m *Manager) guarding(s core.Snapshot) *ledger.Guard[walk] {
 func (m *Manager) Retain(self core.Xid) core.Guard {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	s := m.capture(self)
-	return m.register(m.guarding(s), s)
+	s := m.state.Write()
+	snap := m.capture(s, self)
+	if fault.On == "rwmutex/retain-in-two-holds" {
+		m.mu.Unlock()
+		m.mu.Lock()
+	}
+	return s.register(m.guarding(snap), snap)
 }
 
 // RetainSnapshot implements [core.Retainer]. It refuses exactly if a horizon
 // that was answered has passed s, or something was forgotten since s was taken.
 // It costs a walk over the aborted Xids that s hides, and over the guards that
 // are younger than s.
-func (m *Manager) RetainSnapshot(s core.Snapshot) (core.Guard, error) {
+func (m *Manager) RetainSnapshot(snap core.Snapshot) (core.Guard, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	g := m.guarding(s)
+	s, g := m.state.Write(), m.guarding(snap)
 	switch {
 	case g == nil:
 		return core.Guard{}, core.ErrForeign
-	case m.forgot > g.At || g.State.floor(m.answered) < m.answered: // nothing below answered is active (I4)
+	case s.forgot > g.At || g.State.floor(s, s.answered) < s.answered: // nothing below answered is active (I4)
 		return core.Guard{}, core.ErrTooOld
 	}
-	return m.register(g, s), nil
+	if fault.On == "rwmutex/passed-in-two-holds" {
+		m.mu.Unlock()
+		m.mu.Lock()
+	}
+	return s.register(g, snap), nil
 }
 
-// register needs mu. The guard is its own holder, so a token has nothing to
-// tell apart.
-func (m *Manager) register(g *ledger.Guard[walk], s core.Snapshot) core.Guard {
-	m.guards.Insert(g)
-	return core.NewGuard(s, (*guard)(g), 0)
+// register needs the lock for writing. The guard is its own holder, so a token
+// has nothing to tell apart.
+func (s *state) register(g *ledger.Guard[walk], snap core.Snapshot) core.Guard {
+	s.guards.Insert(g)
+	return core.NewGuard(snap, (*guard)(g), 0)
 }
 
 // Release implements [core.Holder]: O(1), unless it sets a prune free.
@@ -112,40 +123,48 @@ func (g *guard) Release(uint64) bool {
 	m := g.State.m
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if !m.guards.Remove((*ledger.Guard[walk])(g)) {
+	s := m.state.Write()
+	if !s.guards.Remove((*ledger.Guard[walk])(g)) {
 		return false
 	}
 	g.State.hides = nil
-	since := m.guards.Since()
-	if ready := m.deferred.Take(since); len(ready) > 0 {
-		m.forget(ready)
+	since := s.guards.Since()
+	if ready := s.deferred.Take(since); len(ready) > 0 {
+		s.forget(ready)
 	}
-	m.aborts.Drop(since)
+	s.aborts.Drop(since)
 	return true
 }
 
 // OldestRequired implements [core.Retainer]: exact, and O(1) amortised (see
 // [guard]). It excludes readers, since it moves the oldest guard's walk.
 func (m *Manager) OldestRequired() (core.Xid, bool) {
+	if fault.On == "rwmutex/required-shared" {
+		m.mu.RLock()
+		defer m.mu.RUnlock()
+		h := m.state.Write().answer()
+		return h, h < m.state.Read().next
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	h := m.answer()
-	return h, h < m.next
+	s := m.state.Write()
+	h := s.answer()
+	return h, h < s.next
 }
 
-// answer needs mu.
-func (m *Manager) answer() core.Xid {
-	h := m.next
-	if a := m.active.All(); len(a) > 0 {
+// answer needs the lock for writing.
+func (s *state) answer() core.Xid {
+	h := s.next
+	if a := s.active.All(); len(a) > 0 {
 		h = a[0]
 	}
-	if x, ok := m.pins.Oldest(); ok {
+	if x, ok := s.pins.Oldest(); ok {
 		h = min(h, x)
 	}
-	if g := m.guards.Oldest(); g != nil {
-		h = g.State.floor(h)
+	if g := s.guards.Oldest(); g != nil {
+		h = g.State.floor(s, h)
 	}
-	m.answered = max(m.answered, h)
+	s.answered = max(s.answered, h)
 	return h
 }
 
@@ -154,23 +173,24 @@ func (m *Manager) answer() core.Xid {
 func (m *Manager) PruneAborted(below core.Xid) int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.now++
-	p := ledger.Prune{Below: below, At: m.now}
-	if m.guards.Oldest() != nil { // every live guard is older
-		m.deferred = append(m.deferred, p)
+	s := m.state.Write()
+	s.now++
+	p := ledger.Prune{Below: below, At: s.now}
+	if s.guards.Oldest() != nil { // every live guard is older
+		s.deferred = append(s.deferred, p)
 		return 0
 	}
-	n := m.forget([]ledger.Prune{p})
-	m.aborts.Drop(m.now)
+	n := s.forget([]ledger.Prune{p})
+	s.aborts.Drop(s.now)
 	return n
 }
 
-// forget needs mu.
-func (m *Manager) forget(prunes []ledger.Prune) int {
-	m.now++
-	n := m.aborts.Forget(prunes, m.now, &m.pins)
+// forget needs the lock for writing.
+func (s *state) forget(prunes []ledger.Prune) int {
+	s.now++
+	n := s.aborts.Forget(prunes, s.now, &s.pins)
 	if n > 0 {
-		m.forgot = m.now
+		s.forgot = s.now
 	}
 	return n
 }

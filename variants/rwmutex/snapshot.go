@@ -2,6 +2,7 @@ package rwmutex
 
 import (
 	"xidlab/core"
+	"xidlab/internal/fault"
 	"xidlab/internal/ledger"
 )
 
@@ -14,30 +15,30 @@ import (
 func (m *Manager) Snapshot(self core.Xid) core.Snapshot {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	return m.capture(self)
+	return m.capture(m.state.Read(), self)
 }
 
 // capture needs mu for reading.
-func (m *Manager) capture(self core.Xid) core.Snapshot {
-	active := m.active.All()
-	low, _ := m.aborts.Bounds()
-	low = min(low, m.next)
+func (m *Manager) capture(s *state, self core.Xid) core.Snapshot {
+	active := s.active.All()
+	low, _ := s.aborts.Bounds()
+	low = min(low, s.next)
 	if len(active) > 0 {
 		low = min(low, active[0])
 	}
-	if self != core.None && !m.active.Has(self) {
+	if self != core.None && !s.active.Has(self) {
 		self = core.None
 	}
 	var v core.View
 	switch {
-	case core.Xid(len(active)) == m.next-low:
+	case core.Xid(len(active)) == s.next-low:
 		v = (*solid)(m)
 	case len(active) == 0:
 		v = (*idle)(m)
 	default:
-		v = m.view(active)
+		v = m.view(s, active)
 	}
-	return core.NewSnapshot(v, self, low, m.next, m.now)
+	return core.NewSnapshot(v, self, low, s.next, s.now)
 }
 
 // A view is a copy of the active set, immutable and shared by all snapshots of
@@ -56,8 +57,8 @@ const inlined = 8
 
 // view needs mu for reading. Readers may race to store the copy of one instant:
 // any of them will do.
-func (m *Manager) view(active []core.Xid) *view {
-	if v := m.recent.Load(); v != nil && v.at == m.now {
+func (m *Manager) view(s *state, active []core.Xid) *view {
+	if v := m.recent.Load(); v != nil && v.at == s.now {
 		return v
 	}
 	var v *view
@@ -71,8 +72,8 @@ func (m *Manager) view(active []core.Xid) *view {
 	} else {
 		v = &view{active: append([]core.Xid(nil), active...)}
 	}
-	v.m, v.at, v.high = m, m.now, m.next
-	v.abortedLow, v.abortedHigh = m.aborts.Bounds()
+	v.m, v.at, v.high = m, s.now, s.next
+	v.abortedLow, v.abortedHigh = s.aborts.Bounds()
 	m.recent.Store(v)
 	return v
 }
@@ -144,9 +145,12 @@ func (*idle) InProgress(_, _ core.Xid, _ uint64) (core.XidSet, error) { return n
 // committed reports whether x, which had finished by the instant at, counted as
 // committed then. A live guard's snapshot is always answered (I5, I6).
 func (m *Manager) committed(x core.Xid, at uint64) (bool, error) {
+	if fault.On == "rwmutex/lookup-unlocked" {
+		return m.state.Read().aborts.Committed(x, at)
+	}
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	return m.aborts.Committed(x, at)
+	return m.state.Read().aborts.Committed(x, at)
 }
 
 // rolledBack reports whether x, the owner of a snapshot of the instant at, has
@@ -154,8 +158,9 @@ func (m *Manager) committed(x core.Xid, at uint64) (bool, error) {
 func (m *Manager) rolledBack(x core.Xid, at uint64) (bool, error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	gone, err := m.aborts.RolledBack(x, at)
-	if err != nil && m.active.Has(x) {
+	s := m.state.Read()
+	gone, err := s.aborts.RolledBack(x, at)
+	if err != nil && s.active.Has(x) {
 		return false, nil
 	}
 	return gone, err

@@ -6,7 +6,9 @@ import (
 	"slices"
 
 	"xidlab/core"
+	"xidlab/internal/fault"
 	"xidlab/internal/invariants"
+	"xidlab/internal/sync"
 	"xidlab/internal/sync/atomic"
 )
 
@@ -69,11 +71,16 @@ type Manager struct {
 	recent atomic.Pointer[view] // a copy of a quiet phase, or nil
 	_      [line]byte
 
-	// Guarded by all shards' locks: written with every one of them held.
-	now   uint64 // I4: the instant
-	quiet uint64 // the sum of the versions at the last cut
+	cuts sync.Cell[cuts] // guarded by all shards' locks: written with every one of them held
 
-	horizon horizon
+	horizon sync.Mutex        // I6: before the shards
+	claims  sync.Cell[claims] // guarded by horizon
+}
+
+// The cuts so far, as far as they matter to the next.
+type cuts struct {
+	now   uint64 // I4: the instant
+	quiet uint64 // the sum of the versions at the last one
 }
 
 var (
@@ -100,7 +107,7 @@ func NewShards(n int) *Manager {
 	m.shards = make([]shard, 1<<m.shift)
 	m.next.Store(1)
 	for k := range m.shards {
-		m.shards[k].frontier = m.after(k, 1)
+		m.shards[k].fates.Write().frontier = m.after(k, 1)
 	}
 	return m
 }
@@ -129,7 +136,11 @@ func (m *Manager) unlock() {
 }
 
 // tick starts a new instant, and needs every lock (I4).
-func (m *Manager) tick() uint64 { m.now++; return m.now }
+func (m *Manager) tick() uint64 {
+	c := m.cuts.Write()
+	c.now++
+	return c.now
+}
 
 // Ordered implements [core.Manager]: Xids are ordered, being drawn from one
 // counter.
@@ -149,7 +160,7 @@ func (m *Manager) AllocateCommitted() core.Xid {
 	x := m.Begin()
 	s := m.shard(x)
 	s.mu.Lock()
-	ok := m.take(s, x)
+	ok := m.take(s.fates.Write(), x)
 	s.touch()
 	s.mu.Unlock()
 	if invariants.Enabled && !ok {
@@ -163,12 +174,21 @@ func (m *Manager) AllocateCommitted() core.Xid {
 func (m *Manager) Commit(x core.Xid) error {
 	s := m.shard(x)
 	s.mu.Lock()
-	if !m.take(s, x) {
+	f := s.fates.Write()
+	if !m.take(f, x) {
+		if fault.On == "sharded/lock-leaked" {
+			return m.refusal("commit", f, x)
+		}
 		defer s.mu.Unlock()
-		return m.refusal("commit", s, x)
+		return m.refusal("commit", f, x)
+	}
+	if fault.On == "sharded/touched-after-unlock" {
+		s.mu.Unlock()
+		s.touch()
+		return nil
 	}
 	s.touch()
-	m.check(s)
+	m.check(f)
 	s.mu.Unlock()
 	return nil
 }
@@ -179,20 +199,24 @@ func (m *Manager) Rollback(x core.Xid) error {
 	s := m.shard(x)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !m.take(s, x) {
-		return m.refusal("rollback", s, x)
+	f := s.fates.Write()
+	if !m.take(f, x) {
+		return m.refusal("rollback", f, x)
 	}
-	s.aborts.Add(x, m.now) // I4: before the next prune, after the last
+	f.aborts.Add(x, m.cuts.Read().now) // I4: before the next prune, after the last
+	if fault.On == "sharded/rollback-untouched" {
+		return nil
+	}
 	s.touch()
-	m.check(s)
+	m.check(f)
 	return nil
 }
 
 // refusal returns the error for an x that take has just refused, under the same
-// hold of the lock of s.
-func (m *Manager) refusal(op string, s *shard, x core.Xid) error {
-	found := m.status(s, x)
-	if found == core.Active {
+// hold of the lock.
+func (m *Manager) refusal(op string, f *fates, x core.Xid) error {
+	found := m.status(f, x)
+	if found == core.Active && fault.On != "sharded/refused-as-active" {
 		found = core.Unallocated // it has begun since it was refused
 	}
 	return core.FinishError(op, x, found)
@@ -209,16 +233,17 @@ func (m *Manager) CommitGroup(xs ...core.Xid) error {
 		}
 	}()
 	for i, x := range xs {
-		if m.take(m.shard(x), x) {
+		f := m.shard(x).fates.Write()
+		if m.take(f, x) {
 			continue
 		}
 		for _, y := range xs[:i] {
-			m.shard(y).active.Insert(y)
+			m.shard(y).fates.Write().active.Insert(y)
 		}
 		if slices.Contains(xs[:i], x) {
 			return &core.XidError{Op: "group commit", Xid: x, Status: core.Active, Err: core.ErrDuplicate}
 		}
-		return m.refusal("group commit", m.shard(x), x)
+		return m.refusal("group commit", f, x)
 	}
 	for _, k := range classes {
 		m.shards[k].touch()
@@ -234,6 +259,9 @@ func (m *Manager) lockOf(xs []core.Xid) []int {
 	}
 	slices.Sort(classes)
 	classes = slices.Compact(classes)
+	if fault.On == "sharded/group-descends" {
+		slices.Reverse(classes)
+	}
 	for _, k := range classes {
 		m.shards[k].mu.Lock()
 	}
@@ -245,7 +273,7 @@ func (m *Manager) Status(x core.Xid) core.Status {
 	s := m.shard(x)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return m.status(s, x)
+	return m.status(s.fates.Read(), x)
 }
 
 // OldestActive implements [core.Manager]: O(shards), under all locks.
@@ -264,7 +292,11 @@ func (m *Manager) OldestActive() (core.Xid, bool) {
 func (m *Manager) oldestActive(bound core.Xid) core.Xid {
 	oldest := bound
 	for k := range m.shards {
-		oldest = min(oldest, m.shards[k].oldest(bound))
+		if fault.On == "sharded/oldest-shard-by-shard" {
+			m.unlock()
+			m.lock()
+		}
+		oldest = min(oldest, m.shards[k].fates.Read().oldest(bound))
 	}
 	return oldest
 }
@@ -287,12 +319,15 @@ func (m *Manager) ObserveCommitted(x core.Xid) error {
 	for {
 		bound := m.bound()
 		if x < bound {
-			if s := m.status(m.shard(x), x); s != core.Committed {
+			if s := m.status(m.shard(x).fates.Read(), x); s != core.Committed {
 				return refuse(s, core.ErrNotCommitted)
 			}
 			return nil
 		}
 		// Begins go on, and take effect before this instant or after it.
+		if fault.On == "sharded/observe-overwrites" {
+			m.next.Store(uint64(bound))
+		}
 		if m.next.CompareAndSwap(uint64(bound), uint64(x+1)) {
 			m.skip(bound, x+1)
 			return nil
@@ -305,8 +340,9 @@ func (m *Manager) ObserveCommitted(x core.Xid) error {
 func (m *Manager) skip(bound, end core.Xid) {
 	for k := range m.shards {
 		s := &m.shards[k]
-		m.extend(s, bound)
-		s.frontier = m.after(k, end)
+		f := s.fates.Write()
+		m.extend(f, bound)
+		f.frontier = m.after(k, end)
 		s.touch()
 	}
 }
@@ -318,19 +354,19 @@ func (m *Manager) ReservesUniqueKey(xmin, xmax core.Xid, own core.XidSet) bool {
 		return m.Status(xmin) != core.Aborted
 	}
 	lo, hi := m.class(xmin), m.class(xmax)
-	if lo > hi {
+	if lo > hi && fault.On != "sharded/key-locks-unordered" {
 		lo, hi = hi, lo
 	}
 	m.shards[lo].mu.Lock()
 	defer m.shards[lo].mu.Unlock()
-	if lo != hi {
+	if lo != hi && fault.On != "sharded/key-locks-one" {
 		m.shards[hi].mu.Lock()
 		defer m.shards[hi].mu.Unlock()
 	}
-	if m.status(m.shard(xmin), xmin) == core.Aborted {
+	if m.status(m.shard(xmin).fates.Read(), xmin) == core.Aborted {
 		return false
 	}
-	deleter := m.status(m.shard(xmax), xmax)
+	deleter := m.status(m.shard(xmax).fates.Read(), xmax)
 	return deleter != core.Committed && (deleter == core.Aborted || !own.Has(xmax))
 }
 
@@ -345,39 +381,44 @@ func (m *Manager) CheckpointExcluded() (core.Xid, core.XidSet) {
 
 // CheckpointProjection implements [core.Checkpointer].
 func (m *Manager) CheckpointProjection() (core.Xid, core.XidSet, core.Xid) {
-	m.horizon.mu.Lock()
-	defer m.horizon.mu.Unlock()
+	m.horizon.Lock()
+	defer m.horizon.Unlock()
 	m.lock()
 	defer m.unlock()
 	next := m.bound()
-	return next, m.excluded(next), m.answer(next)
+	set := m.excluded(next)
+	if fault.On == "sharded/checkpoint-in-two-holds" {
+		m.unlock()
+		m.lock()
+	}
+	return next, set, m.answer(next)
 }
 
 // excluded needs every lock; next was read under them.
 func (m *Manager) excluded(next core.Xid) core.XidSet {
 	set := core.XidSet{}
 	for k := range m.shards {
-		s := &m.shards[k]
-		set = append(set, s.active.All()...)
-		for x := s.frontier; x < next; x += m.stride() {
+		f := m.shards[k].fates.Read()
+		set = append(set, f.active.All()...)
+		for x := f.frontier; x < next; x += m.stride() {
 			set = append(set, x)
 		}
-		set = s.aborts.AppendTo(set)
+		set = f.aborts.AppendTo(set)
 	}
 	slices.Sort(set)
 	return set
 }
 
-// check looks at I2 where it is cheap to: it needs the lock of s.
-func (m *Manager) check(s *shard) {
+// check looks at I2 where it is cheap to.
+func (m *Manager) check(f *fates) {
 	if !invariants.Enabled {
 		return
 	}
-	a := s.active.All()
-	if n := len(a); n > 0 && a[n-1] >= s.frontier || n > 1 && a[n-2] >= a[n-1] || s.frontier > m.bound()+m.stride() {
+	a := f.active.All()
+	if n := len(a); n > 0 && a[n-1] >= f.frontier || n > 1 && a[n-2] >= a[n-1] || f.frontier > m.bound()+m.stride() {
 		panic("sharded: a frontier is behind what is active, or beyond the allocator")
 	}
-	if _, hi := s.aborts.Bounds(); hi >= s.frontier {
+	if _, hi := f.aborts.Bounds(); hi >= f.frontier {
 		panic("sharded: an aborted xid is beyond the frontier")
 	}
 }

@@ -2,14 +2,13 @@ package sharded
 
 import (
 	"xidlab/core"
+	"xidlab/internal/fault"
 	"xidlab/internal/invariants"
 	"xidlab/internal/ledger"
-	"xidlab/internal/sync"
 )
 
-// A horizon is what the collector's bound is made of, beside the active Xids.
-type horizon struct {
-	mu     sync.Mutex // I6: before the shards
+// The claims are what the collector's bound is made of, beside the active Xids.
+type claims struct {
 	pins   ledger.Pins
 	guards ledger.Guards[hidden]
 
@@ -66,19 +65,19 @@ func (h *hidden) floor(limit core.Xid) core.Xid {
 		}
 	}
 	for k := range h.walks {
-		limit = h.walks[k].floor(h.m, &h.m.shards[k], limit)
+		limit = h.walks[k].floor(h.m, h.m.shards[k].fates.Read(), limit)
 	}
 	return limit
 }
 
-func (w *walk) floor(m *Manager, s *shard, limit core.Xid) core.Xid {
+func (w *walk) floor(m *Manager, f *fates, limit core.Xid) core.Xid {
 	for ; len(w.listed) > 0; w.listed = w.listed[1:] {
-		if x := w.listed[0]; x >= limit || !m.passes(s, x) {
+		if x := w.listed[0]; x >= limit || !m.passes(f, x) {
 			return min(x, limit)
 		}
 	}
 	for ; w.rest < limit; w.rest += m.stride() {
-		if !m.passes(s, w.rest) {
+		if !m.passes(f, w.rest) {
 			return w.rest
 		}
 	}
@@ -86,9 +85,9 @@ func (w *walk) floor(m *Manager, s *shard, limit core.Xid) core.Xid {
 }
 
 // passes reports whether x, which has finished, had aborted.
-func (m *Manager) passes(s *shard, x core.Xid) bool {
-	ok := s.aborts.Has(x)
-	if invariants.Enabled && (m.status(s, x) == core.Active || ok && !s.aborts.Aborted(x)) {
+func (m *Manager) passes(f *fates, x core.Xid) bool {
+	ok := f.aborts.Has(x)
+	if invariants.Enabled && (m.status(f, x) == core.Active || ok && !f.aborts.Aborted(x)) {
 		panic("sharded: a guard's candidate is active, or was forgotten under it")
 	}
 	return ok
@@ -117,9 +116,13 @@ func (m *Manager) guarding(s core.Snapshot) *ledger.Guard[hidden] {
 // computes a horizon, or prunes, waits meanwhile: so none falls between the
 // capture and the registration.
 func (m *Manager) Retain(self core.Xid) core.Guard {
-	m.horizon.mu.Lock()
-	defer m.horizon.mu.Unlock()
+	m.horizon.Lock()
+	defer m.horizon.Unlock()
 	s := m.Snapshot(self)
+	if fault.On == "sharded/retain-in-two-holds" {
+		m.horizon.Unlock()
+		m.horizon.Lock()
+	}
 	return m.register(m.guarding(s), s)
 }
 
@@ -132,11 +135,14 @@ func (m *Manager) RetainSnapshot(s core.Snapshot) (core.Guard, error) {
 	if g == nil {
 		return core.Guard{}, core.ErrForeign
 	}
-	h := &m.horizon
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.forgot > g.At || m.passed(g) {
+	m.horizon.Lock()
+	defer m.horizon.Unlock()
+	if m.claims.Read().forgot > g.At || m.passed(g) {
 		return core.Guard{}, core.ErrTooOld
+	}
+	if fault.On == "sharded/passed-in-two-holds" {
+		m.horizon.Unlock()
+		m.horizon.Lock()
 	}
 	return m.register(g, s), nil
 }
@@ -146,13 +152,14 @@ func (m *Manager) RetainSnapshot(s core.Snapshot) (core.Guard, error) {
 func (m *Manager) passed(g *ledger.Guard[hidden]) bool {
 	m.lock()
 	defer m.unlock()
-	return g.State.floor(m.horizon.answered) < m.horizon.answered
+	answered := m.claims.Read().answered
+	return g.State.floor(answered) < answered
 }
 
 // register needs horizon. The guard is its own holder, so a token has nothing
 // to tell apart.
 func (m *Manager) register(g *ledger.Guard[hidden], s core.Snapshot) core.Guard {
-	m.horizon.guards.Insert(g)
+	m.claims.Write().guards.Insert(g)
 	return core.NewGuard(s, (*guard)(g), 0)
 }
 
@@ -160,15 +167,15 @@ func (m *Manager) register(g *ledger.Guard[hidden], s core.Snapshot) core.Guard 
 // waits.
 func (g *guard) Release(uint64) bool {
 	m := g.State.m
-	h := &m.horizon
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	oldest := h.guards.Oldest() == (*ledger.Guard[hidden])(g)
-	if !h.guards.Remove((*ledger.Guard[hidden])(g)) {
+	m.horizon.Lock()
+	defer m.horizon.Unlock()
+	c := m.claims.Write()
+	oldest := c.guards.Oldest() == (*ledger.Guard[hidden])(g)
+	if !c.guards.Remove((*ledger.Guard[hidden])(g)) {
 		return false
 	}
 	g.State.view, g.State.walks = nil, nil
-	if oldest && (h.stale || len(h.deferred) > 0) {
+	if oldest && (c.stale || len(c.deferred) > 0) {
 		m.settle()
 	}
 	return true
@@ -177,9 +184,9 @@ func (g *guard) Release(uint64) bool {
 // settle forgets what no guard keeps from being forgotten any more, and drops
 // what none of them knew. It needs horizon.
 func (m *Manager) settle() {
-	h := &m.horizon
-	since := h.guards.Since()
-	ready := h.deferred.Take(since)
+	c := m.claims.Write()
+	since := c.guards.Since()
+	ready := c.deferred.Take(since)
 	m.lock()
 	defer m.unlock()
 	if len(ready) > 0 {
@@ -191,19 +198,20 @@ func (m *Manager) settle() {
 // drop drops what was forgotten by the instant until. It needs horizon and
 // every lock.
 func (m *Manager) drop(until uint64) {
-	m.horizon.stale = false
+	c := m.claims.Write()
+	c.stale = false
 	for k := range m.shards {
-		a := &m.shards[k].aborts
+		a := &m.shards[k].fates.Write().aborts
 		a.Drop(until)
-		m.horizon.stale = m.horizon.stale || a.Stale()
+		c.stale = c.stale || a.Stale()
 	}
 }
 
 // OldestRequired implements [core.Retainer]: exact, O(shards) amortised (see
 // [guard]), under all locks.
 func (m *Manager) OldestRequired() (core.Xid, bool) {
-	m.horizon.mu.Lock()
-	defer m.horizon.mu.Unlock()
+	m.horizon.Lock()
+	defer m.horizon.Unlock()
 	m.lock()
 	defer m.unlock()
 	next := m.bound()
@@ -213,45 +221,47 @@ func (m *Manager) OldestRequired() (core.Xid, bool) {
 
 // answer needs horizon and every lock; next was read under them.
 func (m *Manager) answer(next core.Xid) core.Xid {
-	x := m.oldestActive(next)
-	if p, ok := m.horizon.pins.Oldest(); ok {
+	x, c := m.oldestActive(next), m.claims.Write()
+	if p, ok := c.pins.Oldest(); ok {
 		x = min(x, p)
 	}
-	if g := m.horizon.guards.Oldest(); g != nil {
+	if g := c.guards.Oldest(); g != nil {
 		x = g.State.floor(x)
 	}
-	m.horizon.answered = max(m.horizon.answered, x)
+	c.answered = max(c.answered, x)
 	return x
 }
 
 // PruneAborted implements [core.Pruner] in O(shards + aborted), under all
 // locks. Under a guard it is put on a list, which is 16 bytes a call.
 func (m *Manager) PruneAborted(below core.Xid) int {
-	h := &m.horizon
-	h.mu.Lock()
-	defer h.mu.Unlock()
+	m.horizon.Lock()
+	defer m.horizon.Unlock()
 	m.lock()
 	defer m.unlock()
+	c := m.claims.Write()
 	p := ledger.Prune{Below: below, At: m.tick()}
-	m.touch()
-	if h.guards.Oldest() != nil { // every live guard is older
-		h.deferred = append(h.deferred, p)
+	if fault.On != "sharded/deferral-untouched" {
+		m.touch()
+	}
+	if c.guards.Oldest() != nil { // every live guard is older
+		c.deferred = append(c.deferred, p)
 		return 0
 	}
 	n := m.forget([]ledger.Prune{p})
-	m.drop(m.now)
+	m.drop(m.cuts.Read().now)
 	return n
 }
 
 // forget does what prunes have waited for (see [ledger.Aborts.Forget]). It needs
 // horizon and every lock.
 func (m *Manager) forget(prunes []ledger.Prune) (n int) {
-	at := m.tick()
+	at, c := m.tick(), m.claims.Write()
 	for k := range m.shards {
-		n += m.shards[k].aborts.Forget(prunes, at, &m.horizon.pins)
+		n += m.shards[k].fates.Write().aborts.Forget(prunes, at, &c.pins)
 	}
 	if n > 0 {
-		m.horizon.forgot = at
+		c.forgot = at
 	}
 	m.touch()
 	return n

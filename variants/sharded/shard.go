@@ -11,73 +11,78 @@ import (
 // lines, since some processors fetch them in pairs.
 const line = 128
 
-// A shard says what has become of the Xids of its class. Nothing on its lines is
-// anybody else's, wherever the allocator puts the first (it aligns a large
-// object that has pointers to 8 bytes only).
+// A shard knows the Xids of its class. Nothing on its lines is anybody else's,
+// wherever the allocator puts the first (it aligns a large object that has
+// pointers to 8 bytes only).
 type shard struct {
-	mu       sync.Mutex
+	mu      sync.Mutex
+	version atomic.Uint64    // I5: written under mu
+	fates   sync.Cell[fates] // guarded by mu
+	_       [line]byte
+}
+
+// The fates of the Xids of one class: what has become of them.
+type fates struct {
 	frontier core.Xid         // I1, I2: of the class; grows
-	version  atomic.Uint64    // I5: written under mu
 	active   ledger.Ascending // below the frontier
 	aborts   ledger.Aborts    // below the frontier
-	_        [line]byte
 }
 
 // touch says that a snapshot taken before is not one taken now (I5).
 func (s *shard) touch() { s.version.Store(s.version.Load() + 1) }
 
-// take makes x inactive, and reports whether it was active. It needs the lock
-// of s, the shard of x.
+// take makes x inactive, and reports whether it was active. f is what the lock of
+// x's shard guards.
 //
 // If x is at or beyond the frontier, everything of the class before it is still
 // active and is written down now; x itself never is. So a transaction that
 // finishes before a younger one of its class costs no entry, and every other
 // one entry.
-func (m *Manager) take(s *shard, x core.Xid) bool {
-	if x < s.frontier {
-		return s.active.Remove(x)
+func (m *Manager) take(f *fates, x core.Xid) bool {
+	if x < f.frontier {
+		return f.active.Remove(x)
 	}
 	if x >= m.bound() {
 		return false
 	}
-	m.extend(s, x)
-	s.frontier = x + m.stride()
+	m.extend(f, x)
+	f.frontier = x + m.stride()
 	return true
 }
 
 // extend writes down that everything of the class between the frontier and end
-// is active. It needs the lock of s; the frontier is to be moved.
-func (m *Manager) extend(s *shard, end core.Xid) {
-	for y := s.frontier; y < end; y += m.stride() {
-		s.active.Push(y)
+// is active. The frontier is to be moved.
+func (m *Manager) extend(f *fates, end core.Xid) {
+	for y := f.frontier; y < end; y += m.stride() {
+		f.active.Push(y)
 	}
 }
 
-// status needs the lock of s, the shard of x. Nothing is ever Reserved: nothing
-// is set aside.
-func (m *Manager) status(s *shard, x core.Xid) core.Status {
-	if s.open(x) {
-		if x < s.frontier || x < m.bound() {
+// status says what has become of x, whose fate is in f. Nothing is ever Reserved:
+// nothing is set aside.
+func (m *Manager) status(f *fates, x core.Xid) core.Status {
+	if f.open(x) {
+		if x < f.frontier || x < m.bound() {
 			return core.Active
 		}
 		return core.Unallocated
 	}
-	if s.aborts.Aborted(x) {
+	if f.aborts.Aborted(x) {
 		return core.Aborted
 	}
 	return core.Committed
 }
 
 // open reports whether x, if the allocator has passed it, is active.
-func (s *shard) open(x core.Xid) bool {
-	return x >= s.frontier || s.active.Has(x)
+func (f *fates) open(x core.Xid) bool {
+	return x >= f.frontier || f.active.Has(x)
 }
 
-// oldest returns the smallest active Xid of the shard, or bound: next, read
-// under the lock of s.
-func (s *shard) oldest(bound core.Xid) core.Xid {
-	if a := s.active.All(); len(a) > 0 {
+// oldest returns the smallest active Xid of the class, or bound: next, read under
+// the lock.
+func (f *fates) oldest(bound core.Xid) core.Xid {
+	if a := f.active.All(); len(a) > 0 {
 		return a[0]
 	}
-	return min(s.frontier, bound)
+	return min(f.frontier, bound)
 }

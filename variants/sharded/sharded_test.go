@@ -32,7 +32,7 @@ func TestNumbersOfShards(t *testing.T) {
 // TestShardsAreApart: no two shards share a pair of cache lines.
 func TestShardsAreApart(t *testing.T) {
 	a := NewShards(2).shards
-	end, next := uintptr(unsafe.Pointer(&a[0].aborts))+unsafe.Sizeof(a[0].aborts), uintptr(unsafe.Pointer(&a[1]))
+	end, next := uintptr(unsafe.Pointer(&a[0].fates))+unsafe.Sizeof(a[0].fates), uintptr(unsafe.Pointer(&a[1]))
 	if next-end < line {
 		t.Errorf("two shards are %d bytes apart", next-end)
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"xidlab/core"
+	"xidlab/internal/fault"
 	"xidlab/internal/ledger"
 )
 
@@ -13,7 +14,10 @@ import (
 func (m *Manager) Snapshot(self core.Xid) core.Snapshot {
 	if v := m.recent.Load(); v != nil {
 		high := m.bound() // before the versions: this is the instant
-		if m.versions() == v.sum {
+		if m.versions() == v.sum || fault.On == "sharded/stale-cut" {
+			if fault.On == "sharded/bound-after-versions" {
+				high = m.bound()
+			}
 			if self >= high || !v.open(self) {
 				self = core.None
 			}
@@ -40,22 +44,27 @@ func (m *Manager) versions() (sum uint64) {
 // expect another snapshot, and a copy is published for it.
 func (m *Manager) cut(self core.Xid) core.Snapshot {
 	high := m.bound() // after the locks, see [Manager]
+	if fault.On == "sharded/bound-before-locks" {
+		m.unlock()
+		m.lock()
+	}
 	low, listed, implied := high, 0, core.Xid(0)
 	for k := range m.shards {
-		s := &m.shards[k]
-		aborted, _ := s.aborts.Bounds()
-		low = min(low, s.oldest(high), aborted)
-		listed += len(s.active.All())
-		if s.frontier < high {
-			implied += (high-1-s.frontier)>>m.shift + 1
+		f := m.shards[k].fates.Read()
+		aborted, _ := f.aborts.Bounds()
+		low = min(low, f.oldest(high), aborted)
+		listed += len(f.active.All())
+		if f.frontier < high {
+			implied += (high-1-f.frontier)>>m.shift + 1
 		}
 	}
-	if self >= high || !m.shard(self).open(self) { // not below next as it is now: self may have begun since
+	if self >= high || !m.shard(self).fates.Read().open(self) { // not below next as it is now: self may have begun since
 		self = core.None
 	}
 	at, sum := m.tick(), m.versions()
-	quiet := sum == m.quiet
-	m.quiet = sum
+	c := m.cuts.Write()
+	quiet := sum == c.quiet
+	c.quiet = sum
 	if !quiet && m.recent.Load() != nil {
 		m.recent.Store(nil) // spares the next one a look at the versions
 	}
@@ -111,11 +120,15 @@ func (m *Manager) view(low, high core.Xid, at, sum uint64, listed int) *view {
 	}
 	v.m, v.at, v.sum, v.low, v.high = m, at, sum, low, high
 	for k := range m.shards {
-		s := &m.shards[k]
-		v.listed = append(v.listed, s.active.All()...)
+		if fault.On == "sharded/copied-shard-by-shard" {
+			m.unlock()
+			m.lock()
+		}
+		f := m.shards[k].fates.Read()
+		v.listed = append(v.listed, f.active.All()...)
 		p := &v.parts[k]
-		p.frontier, p.end = s.frontier, len(v.listed)
-		p.aborted.low, p.aborted.high = s.aborts.Bounds()
+		p.frontier, p.end = f.frontier, len(v.listed)
+		p.aborted.low, p.aborted.high = f.aborts.Bounds()
 	}
 	return v
 }
@@ -211,7 +224,7 @@ func (m *Manager) committed(x core.Xid, at uint64) (bool, error) {
 	s := m.shard(x)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.aborts.Committed(x, at)
+	return s.fates.Read().aborts.Committed(x, at)
 }
 
 // rolledBack reports whether x, the owner of a snapshot of the instant at, has
@@ -220,8 +233,9 @@ func (m *Manager) rolledBack(x core.Xid, at uint64) (bool, error) {
 	s := m.shard(x)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	gone, err := s.aborts.RolledBack(x, at)
-	if err != nil && s.open(x) {
+	f := s.fates.Read()
+	gone, err := f.aborts.RolledBack(x, at)
+	if err != nil && f.open(x) {
 		return false, nil
 	}
 	return gone, err

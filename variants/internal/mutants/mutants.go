@@ -1,12 +1,29 @@
 package mutants
 
-import "xidlab/core"
+import (
+	"xidlab/core"
+	"xidlab/internal/fault"
+)
 
-// A Mutant is a manager with one mistake.
+// A Mutant is a manager with one mistake: either the small manager of this
+// package, or a real variant with one line made wrong, a fault.
 type Mutant struct {
-	Name    string
+	Name    string // of a fault that of the variant comes first: "epoch/retry-keeps-number"
 	Mistake string // what is wrong, and who made it where that is known
 	New     func() core.Manager
+	Claims  Layers // that kill it
+
+	fault fault.Fault // or ""
+}
+
+// Switch makes the managers that New returns wrong, until off is called. They
+// must not be used beyond that. A fault is switched on for the whole process, one
+// at a time, and only in a build with the sim tag; elsewhere Switch panics.
+func (m Mutant) Switch() (off func()) {
+	if m.fault == "" {
+		return func() {}
+	}
+	return fault.Switch(m.fault)
 }
 
 type mistake int
@@ -75,70 +92,72 @@ const (
 	mistakes // how many there are
 )
 
-// All lists the mutants. The first four are mistakes that a published
-// implementation of this design made; CheckThenCommit, its other one, needs
-// serializable transactions.
+// All lists the mutants of the small manager. The first four are mistakes that a
+// published implementation of this design made; CheckThenCommit, its other one,
+// needs serializable transactions.
 var All = []Mutant{
-	{"OffByOne", "a snapshot takes the allocator's next value as its inclusive bound", with(offByOne)},
-	{"OwnCeiling", "a snapshot is bounded by its owner's xid, and copies the active set later", with(ownCeiling)},
-	{"LeakyPool", "an xid reserved before a snapshot and handed out, committed, after it is visible", with(leakyPool)},
-	{"OldestActiveDecides", "the horizon is the oldest active xid, whatever the guards hide", with(oldestActiveDecides)},
+	of("OffByOne", "a snapshot takes the allocator's next value as its inclusive bound", offByOne),
+	of("OwnCeiling", "a snapshot is bounded by its owner's xid, and copies the active set later", ownCeiling),
+	of("LeakyPool", "an xid reserved before a snapshot and handed out, committed, after it is visible", leakyPool),
+	of("OldestActiveDecides", "the horizon is the oldest active xid, whatever the guards hide", oldestActiveDecides),
 
-	{"AbortedDeleterFrees", "an own deleter that rolled back frees a unique key", with(abortedDeleterFrees)},
-	{"AbortedReserves", "an aborted creator holds its unique key", with(abortedReserves)},
-	{"AbortedVisible", "a snapshot includes what had rolled back", with(abortedVisible)},
-	{"AbortHoldsHorizon", "a guard holds back what rolled back", with(abortHoldsHorizon)},
-	{"ActiveDeleterFrees", "an active foreign deleter frees a unique key", with(activeDeleterFrees)},
-	{"AnyOwner", "whoever asks is the owner, active or not", with(anyOwner)},
-	{"Boundary", "a horizon of < where it should be <=", with(boundary)},
-	{"CapturesThenRegisters", "a guard captures, then registers", with(capturesThenRegisters)},
-	{"ChangesMind", "a snapshot looks at the current outcome", with(changesMind)},
-	{"CheckpointKeepsAborted", "a checkpoint does not leave out what rolled back", with(checkpointKeepsAborted)},
-	{"CheckpointKeepsReserved", "a checkpoint does not leave out what is reserved", with(checkpointKeepsReserved)},
-	{"CommitInTwoSteps", "Status says committed before snapshots do", with(commitInTwoSteps)},
-	{"CommitsAborted", "a commit after a rollback succeeds (DuckDB)", with(commitsAborted)},
-	{"CounterBeforeSet", "Begin moves the bound, and later enters its xid as active (MariaDB)", with(counterBeforeSet)},
-	{"CutoffIgnoresGuards", "a checkpoint's cutoff is the oldest active xid", with(cutoffIgnoresGuards)},
-	{"DeferredIgnoresPins", "a delayed prune forgets what was pinned meanwhile", with(deferredIgnoresPins)},
-	{"EqualGuardsReleased", "releasing a guard releases those that are equal (RocksDB)", with(equalGuardsReleased)},
-	{"ForeignAccepted", "another manager's snapshot is retained", with(foreignAccepted)},
-	{"GapLost", "the gap below an observed xid begins one too late", with(gapLost)},
-	{"GroupHalfDone", "a refused group has committed the members before the wrong one", with(groupHalfDone)},
-	{"GroupOneByOne", "the members of a group commit one after the other", with(groupOneByOne)},
-	{"GroupTakesTwice", "a group may name a member twice", with(groupTakesTwice)},
-	{"InProgressMissesOldest", "InProgress does not name the oldest", with(inProgressMissesOldest)},
-	{"LateAbortsForgotten", "a delayed prune forgets what rolled back after it", with(lateAbortsForgotten)},
-	{"ObservedUnguarded", "a guard does not hold back what is observed after it", with(observedUnguarded)},
-	{"ObservesActive", "observing an unfinished xid succeeds", with(observesActive)},
-	{"ObservesTooMuch", "an xid above MaxXid is observed", with(observesTooMuch)},
-	{"OldestSkips", "OldestActive finds its candidate finished and answers that there is none", with(oldestSkips)},
-	{"OwnersUnguarded", "one class of guard, that with an owner, is not registered (PostgreSQL)", with(ownersUnguarded)},
-	{"OwnerStays", "an owner that rolled back is still included", with(ownerStays)},
-	{"PeekOffByOne", "the allocator's bound is the last xid handed out", with(peekOffByOne)},
-	{"PinsTooMuch", "an xid above MaxXid is pinned", with(pinsTooMuch)},
-	{"PoolOutlivesHorizon", "an xid below a horizon already answered is handed out", with(poolOutlivesHorizon)},
-	{"PoolOverlaps", "the pool's xids are handed out by Begin too", with(poolOverlaps)},
-	{"PruneGivesUp", "a prune that a guard delays is never made up for", with(pruneGivesUp)},
-	{"PruneIgnoresGuards", "a prune forgets what a live guard hides", with(pruneIgnoresGuards)},
-	{"PruneIgnoresPins", "a prune forgets what is pinned", with(pruneIgnoresPins)},
-	{"PruneTakesBound", "a prune forgets its bound too", with(pruneTakesBound)},
-	{"RacingFinish", "a finish checks, then acts: two racing ones both win", with(racingFinish)},
-	{"ReleasesTwice", "a second Release reports true (Bolt)", with(releasesTwice)},
-	{"RequiredIgnoresPins", "a pin does not cap the horizon", with(requiredIgnoresPins)},
-	{"ReservedInProgress", "InProgress names what is reserved or aborted", with(reservedInProgress)},
-	{"RetainsTooOld", "a snapshot that the horizon has passed is retained (PostgreSQL)", with(retainsTooOld)},
-	{"RollsBackCommitted", "a rollback after a commit succeeds (DuckDB)", with(rollsBackCommitted)},
-	{"StaleCache", "a cached snapshot outlives a born-committed xid, an observed one, a prune (PostgreSQL)", with(staleCache)},
-	{"StatusRemembers", "Status calls a forgotten xid aborted", with(statusRemembers)},
-	{"TokenReused", "a released guard's token names the next guard", with(tokenReused)},
-	{"TornCheckpoint", "a checkpoint reads the bound and the outcomes at two instants", with(tornCheckpoint)},
-	{"TornKey", "unique-key admission reads creator and deleter at two instants", with(tornKey)},
-	{"TornSnapshot", "a snapshot reads the active set and the bound at two instants", with(tornSnapshot)},
-	{"Unordered", "an ordered manager hands out pairs, the larger xid first", with(unordered)},
-	{"UnpinDebt", "an Unpin without a pin is owed", with(unpinDebt)},
-	{"UnpinsAll", "an Unpin drops every reference", with(unpinsAll)},
-	{"VagueError", "an xid not allocated yet is called not active", with(vagueError)},
-	{"WrapsAround", "after MaxXid comes 1", with(wrapsAround)},
+	of("AbortedDeleterFrees", "an own deleter that rolled back frees a unique key", abortedDeleterFrees),
+	of("AbortedReserves", "an aborted creator holds its unique key", abortedReserves),
+	of("AbortedVisible", "a snapshot includes what had rolled back", abortedVisible),
+	of("AbortHoldsHorizon", "a guard holds back what rolled back", abortHoldsHorizon),
+	of("ActiveDeleterFrees", "an active foreign deleter frees a unique key", activeDeleterFrees),
+	of("AnyOwner", "whoever asks is the owner, active or not", anyOwner),
+	of("Boundary", "a horizon of < where it should be <=", boundary),
+	of("CapturesThenRegisters", "a guard captures, then registers", capturesThenRegisters),
+	of("ChangesMind", "a snapshot looks at the current outcome", changesMind),
+	of("CheckpointKeepsAborted", "a checkpoint does not leave out what rolled back", checkpointKeepsAborted),
+	of("CheckpointKeepsReserved", "a checkpoint does not leave out what is reserved", checkpointKeepsReserved),
+	of("CommitInTwoSteps", "Status says committed before snapshots do", commitInTwoSteps),
+	of("CommitsAborted", "a commit after a rollback succeeds (DuckDB)", commitsAborted),
+	of("CounterBeforeSet", "Begin moves the bound, and later enters its xid as active (MariaDB)", counterBeforeSet),
+	of("CutoffIgnoresGuards", "a checkpoint's cutoff is the oldest active xid", cutoffIgnoresGuards),
+	of("DeferredIgnoresPins", "a delayed prune forgets what was pinned meanwhile", deferredIgnoresPins),
+	of("EqualGuardsReleased", "releasing a guard releases those that are equal (RocksDB)", equalGuardsReleased),
+	of("ForeignAccepted", "another manager's snapshot is retained", foreignAccepted),
+	of("GapLost", "the gap below an observed xid begins one too late", gapLost),
+	of("GroupHalfDone", "a refused group has committed the members before the wrong one", groupHalfDone),
+	of("GroupOneByOne", "the members of a group commit one after the other", groupOneByOne),
+	of("GroupTakesTwice", "a group may name a member twice", groupTakesTwice),
+	of("InProgressMissesOldest", "InProgress does not name the oldest", inProgressMissesOldest),
+	of("LateAbortsForgotten", "a delayed prune forgets what rolled back after it", lateAbortsForgotten),
+	of("ObservedUnguarded", "a guard does not hold back what is observed after it", observedUnguarded),
+	of("ObservesActive", "observing an unfinished xid succeeds", observesActive),
+	of("ObservesTooMuch", "an xid above MaxXid is observed", observesTooMuch),
+	of("OldestSkips", "OldestActive finds its candidate finished and answers that there is none", oldestSkips),
+	of("OwnersUnguarded", "one class of guard, that with an owner, is not registered (PostgreSQL)", ownersUnguarded),
+	of("OwnerStays", "an owner that rolled back is still included", ownerStays),
+	of("PeekOffByOne", "the allocator's bound is the last xid handed out", peekOffByOne),
+	of("PinsTooMuch", "an xid above MaxXid is pinned", pinsTooMuch),
+	of("PoolOutlivesHorizon", "an xid below a horizon already answered is handed out", poolOutlivesHorizon),
+	of("PoolOverlaps", "the pool's xids are handed out by Begin too", poolOverlaps),
+	of("PruneGivesUp", "a prune that a guard delays is never made up for", pruneGivesUp),
+	of("PruneIgnoresGuards", "a prune forgets what a live guard hides", pruneIgnoresGuards),
+	of("PruneIgnoresPins", "a prune forgets what is pinned", pruneIgnoresPins),
+	of("PruneTakesBound", "a prune forgets its bound too", pruneTakesBound),
+	of("RacingFinish", "a finish checks, then acts: two racing ones both win", racingFinish),
+	of("ReleasesTwice", "a second Release reports true (Bolt)", releasesTwice),
+	of("RequiredIgnoresPins", "a pin does not cap the horizon", requiredIgnoresPins),
+	of("ReservedInProgress", "InProgress names what is reserved or aborted", reservedInProgress),
+	of("RetainsTooOld", "a snapshot that the horizon has passed is retained (PostgreSQL)", retainsTooOld),
+	of("RollsBackCommitted", "a rollback after a commit succeeds (DuckDB)", rollsBackCommitted),
+	of("StaleCache", "a cached snapshot outlives a born-committed xid, an observed one, a prune (PostgreSQL)", staleCache),
+	of("StatusRemembers", "Status calls a forgotten xid aborted", statusRemembers),
+	of("TokenReused", "a released guard's token names the next guard", tokenReused),
+	of("TornCheckpoint", "a checkpoint reads the bound and the outcomes at two instants", tornCheckpoint),
+	of("TornKey", "unique-key admission reads creator and deleter at two instants", tornKey),
+	of("TornSnapshot", "a snapshot reads the active set and the bound at two instants", tornSnapshot),
+	of("Unordered", "an ordered manager hands out pairs, the larger xid first", unordered),
+	of("UnpinDebt", "an Unpin without a pin is owed", unpinDebt),
+	of("UnpinsAll", "an Unpin drops every reference", unpinsAll),
+	of("VagueError", "an xid not allocated yet is called not active", vagueError),
+	of("WrapsAround", "after MaxXid comes 1", wrapsAround),
 }
 
-func with(k mistake) func() core.Manager { return func() core.Manager { return newManager(k) } }
+func of(name, mistake string, k mistake) Mutant {
+	return Mutant{name, mistake, func() core.Manager { return newManager(k) }, Kit, ""}
+}

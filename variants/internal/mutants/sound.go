@@ -1,6 +1,7 @@
 // Package mutants holds snapshot managers that are wrong, each in one way that
-// is easy to get wrong: what tests the tests. They are one small manager, with
-// a hook at each line where a mistake is planted.
+// is easy to get wrong: what tests the tests. [All] are one small manager, with
+// a hook at each line where a mistake is planted; [Faults] are the real variants,
+// with a fault switched on.
 package mutants
 
 import (
