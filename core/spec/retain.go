@@ -57,8 +57,20 @@ func (m *Manager) RetainSnapshot(s core.Snapshot) (core.Guard, error) {
 // this one would not: OldestRequired has not passed s, but could have.
 func (m *Manager) MayRefuse(s core.Snapshot) bool {
 	v, ok := m.own(s)
-	m.reached = max(m.reached, m.required())
+	m.reached = max(m.reached, m.Required())
 	return !ok || m.passed(v, m.reached)
+}
+
+// MayForget reports whether another manager may answer ErrTooOld to questions
+// about s: it may refuse to retain s, and no guard protects what s sees.
+func (m *Manager) MayForget(s core.Snapshot) bool {
+	v, ok := m.own(s)
+	for _, g := range m.guards {
+		if ok && g.at == v.at {
+			return false
+		}
+	}
+	return m.MayRefuse(s)
 }
 
 // passed reports whether a horizon has passed v: what v hides, and has
@@ -112,14 +124,37 @@ func (h *holder) Release(token uint64) bool {
 }
 
 func (m *Manager) OldestRequired() (core.Xid, bool) {
-	h := m.required()
-	m.answered = max(m.answered, h)
+	h := m.Required()
+	m.answer(h)
 	return h, h < m.next
 }
 
-// required is the exact minimum: next, or an active Xid, or a pinned one below
+// OldestRequiredAs is OldestRequired with the answer that another manager has
+// given while others used it: a smaller one than the exact one will do, if it
+// has not moved backwards. It reports whether h, ok is such an answer.
+func (m *Manager) OldestRequiredAs(h core.Xid, ok bool) bool {
+	if h < m.floor || h > m.Required() || ok != (h < m.next) {
+		return false
+	}
+	m.answer(h)
+	return true
+}
+
+// CheckpointProjectionAs is to CheckpointProjection what OldestRequiredAs is to
+// OldestRequired: it reports whether cutoff may be the answer now.
+func (m *Manager) CheckpointProjectionAs(cutoff core.Xid) bool {
+	return m.OldestRequiredAs(cutoff, cutoff < m.next)
+}
+
+// answer notes that h was the answer to a question for the horizon.
+func (m *Manager) answer(h core.Xid) {
+	m.answered = max(m.answered, h)
+	m.floor = h
+}
+
+// Required returns what OldestRequired would answer now, without asking: next, or an active Xid, or a pinned one below
 // next, or one that a live guard hides and that has committed since.
-func (m *Manager) required() core.Xid {
+func (m *Manager) Required() core.Xid {
 	h := m.next
 	if x, ok := m.OldestActive(); ok {
 		h = min(h, x)

@@ -26,6 +26,7 @@ type Manager struct {
 	tokens   uint64
 
 	answered core.Xid // the largest horizon ever answered
+	floor    core.Xid // the last one, or what was pinned below it since
 	reached  core.Xid // the largest that could have been answered, see MayRefuse
 	forgot   uint64   // the instant when PruneAborted last forgot something
 	deferred []prune  // prunes that wait for older guards
@@ -263,9 +264,10 @@ func (m *Manager) Pin(x core.Xid) error {
 	if x > core.MaxXid {
 		return &core.XidError{Op: "pin", Xid: x, Status: m.Status(x), Err: core.ErrXidRange}
 	}
-	m.reached = max(m.reached, m.required()) // the only event that lowers it
+	m.reached = max(m.reached, m.Required()) // the only event that lowers it
 	if x != core.None {
 		m.pins[x]++
+		m.floor = min(m.floor, x)
 	}
 	return nil
 }

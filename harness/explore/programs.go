@@ -1,0 +1,252 @@
+package explore
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Programs is the list that every variant is explored with. Each is small, and
+// about one thing that can go wrong.
+var Programs = []Program{
+	// Snapshots.
+	{Name: "snapshot", Text: "x=Begin; Commit(x) || s=Snapshot Includes(s, x) Includes(s, x); Status(x)",
+		About: "a commit number that is visible before its mark: two looks at one snapshot differ"},
+	{Name: "writers", Text: "x=Begin y=Begin; Commit(x) || Commit(y) || Snapshot Snapshot",
+		About: "a snapshot that is put together from two instants"},
+	{Name: "begin", Text: "x=Begin Commit(x) || s=Snapshot Includes(s, 1)",
+		About: "a snapshot that counts a beginning transaction as finished: the counter moved before the set"},
+	{Name: "bound", Text: "h=PeekNext; Begin || s=Snapshot(h) Includes(s, h) || Begin",
+		About: "off by one: the next transaction is included, or taken for the owner"},
+	{Name: "owner", Text: "x=Begin; s=Snapshot(x) Includes(s, x) Rollback(x) Includes(s, x) || Snapshot(x) Status(x)",
+		About: "a snapshot that includes its owner after he has rolled back, or another's while he is active"},
+	{Name: "late-owner", Text: "s=Snapshot; x=Begin t=WithOwner(s, x) Includes(t, x) Rollback(x) Includes(t, x) || y=Begin Commit(y)",
+		About: "an xid that is drawn late: it is the owner's, and the snapshot does not move"},
+	{Name: "long-fork", Text: "x=Begin y=Begin; Commit(x) || Commit(y) || s=Snapshot Includes(s, x) Includes(s, y) || t=Snapshot Includes(t, y) Includes(t, x)",
+		About: "two readers see two commits in opposite orders"},
+	{Name: "two-pushes", Text: "x=Begin; Commit(x) || s=Snapshot Includes(s, x) || t=Snapshot Includes(t, x)",
+		About: "two readers push while a commit retries: one of the bounds is lost"},
+	{Name: "refresh", Text: "x=Begin y=Begin; Commit(x) Commit(y) || s=Snapshot Includes(s, y) t=Snapshot Includes(t, x)",
+		About: "a refreshed snapshot that lacks what an earlier one included"},
+	{Name: "in-progress", Text: "x=Begin y=Begin; Rollback(x) || Commit(y) || s=Snapshot InProgress(s)",
+		About: "a snapshot whose unfinished transactions are those of another instant"},
+	{Name: "push-again", Text: "x=Begin y=Begin s=Snapshot Includes(s, x) Commit(y); Commit(x) || t=Snapshot Includes(t, x) || Includes(s, x); Includes(t, x)",
+		About: "an older snapshot pushes after a younger one, and lowers the bound"},
+	{Name: "cached-commit", Text: "x=Begin z=Begin y=Begin Commit(z) Snapshot Snapshot; Commit(x) || Status(x) s=Snapshot Includes(s, x)",
+		About: "a copy of the state that outlives a commit which others have seen"},
+	{Name: "cached-rollback", Text: "x=Begin z=Begin y=Begin Commit(z) Snapshot Snapshot; Rollback(x) || s=Snapshot InProgress(s)",
+		About: "a copy of the state that outlives a rollback"},
+	{Name: "late-bound", Text: "x=Begin; y=Begin Commit(y) Commit(x) || Snapshot",
+		About: "a snapshot whose bound is older than its commits"},
+	{Name: "owner-present", Text: "x=Begin s=Snapshot(x); Rollback(x) || t=Snapshot Includes(s, x) InProgress(t)",
+		About: "an owner who has not rolled back, and an older snapshot that says he has finished"},
+
+	// Outcomes.
+	{Name: "double-finish", Text: "x=Begin s=Snapshot; Commit(x) || Rollback(x); Includes(s, x)",
+		About: "two finishes race and both win, or none"},
+	{Name: "finish-unborn", Text: "Commit(1) || Rollback(1) || Begin",
+		About: "a finish of a transaction that is only just beginning: refused for a wrong reason, or twice accepted"},
+	{Name: "finish-unborn-segment", Text: "Begin; Begin || Begin Begin || Commit(4)",
+		About: "a finish of a transaction whose Begin is still making room for it"},
+	{Name: "status", Text: "x=Begin; Commit(x) || Status(x) s=Snapshot Includes(s, x)",
+		About: "a transaction that is committed, and a later snapshot does not include it"},
+	{Name: "status-snapshot", Text: "x=Begin; Commit(x) || s=Snapshot Status(x) Includes(s, x)",
+		About: "a transaction that is active, and an older snapshot includes it"},
+	{Name: "status-rollback", Text: "x=Begin; Rollback(x) || s=Snapshot(x) Status(x) Includes(s, x) Status(x)",
+		About: "an outcome that is taken back"},
+	{Name: "status-bound", Text: "Begin || Status(1) PeekNext || Begin PeekNext",
+		About: "a bound that is not above what has been handed out, or an xid above it that has a state"},
+	{Name: "two-outcomes", Text: "x=Begin y=Begin; Commit(x) Commit(y) || Status(y) Status(x)",
+		About: "a later commit is seen and an earlier one is not"},
+
+	// The oldest active transaction.
+	{Name: "oldest-active", Text: "x=Begin y=Begin; Commit(x) Commit(y) || OldestActive OldestActive",
+		About: "a walk that passes transactions while they finish"},
+	{Name: "oldest-active-hole", Text: "x=Begin y=Begin z=Begin; Commit(y) Commit(x) || OldestActive || OldestActive",
+		About: "a cursor that is put beyond an active transaction"},
+	{Name: "oldest-active-snapshot", Text: "x=Begin; Commit(x) || s=Snapshot OldestActive Includes(s, x)",
+		About: "the oldest active transaction, and an older snapshot includes it"},
+	{Name: "oldest-active-order", Text: "x=Begin y=Begin; s=Snapshot Commit(x) || Commit(y) || OldestActive",
+		About: "the oldest active transaction, and what is seen to be finished below it is younger"},
+	{Name: "oldest-active-segment", Text: "x=Begin; Begin || y=Begin z=Begin Commit(2) Commit(y) Commit(z) Commit(x) || OldestActive",
+		About: "a walk over transactions whose room is made meanwhile"},
+	{Name: "oldest-active-begin", Text: "OldestActive || x=Begin Status(x)",
+		About: "no transaction is active, and one had begun before the question"},
+	{Name: "always-active", Text: "x=Begin; Begin Commit(x) || OldestActive",
+		About: "one is always active, and none is found"},
+	{Name: "cursor", Text: "x=Begin Commit(x); OldestActive || Begin OldestActive",
+		About: "a cursor that overruns the allocator"},
+
+	// Born committed.
+	{Name: "allocate", Text: "x=AllocateCommitted || s=Snapshot Includes(s, 1) t=Snapshot Includes(t, 1)",
+		About: "a born-committed xid that enters a snapshot taken before"},
+	{Name: "allocate-begin", Text: "AllocateCommitted s=Snapshot || Begin t=Snapshot",
+		About: "a born-committed xid that is not in a later snapshot, or is handed out twice"},
+	{Name: "allocate-two", Text: "AllocateCommitted || AllocateCommitted || Snapshot Snapshot",
+		About: "two born-committed xids that readers see in opposite orders"},
+
+	// Groups.
+	{Name: "group", Text: "x=Begin y=Begin; CommitGroup(x, y) || s=Snapshot Includes(s, y) Includes(s, x)",
+		About: "a snapshot that includes one member of a group"},
+	{Name: "group-finish", Text: "x=Begin y=Begin; CommitGroup(x, y) || Rollback(y) || Status(x); Status(y)",
+		About: "a group of which one member has rolled back"},
+	{Name: "two-groups", Text: "x=Begin y=Begin; CommitGroup(x, y) || CommitGroup(y, x) || Snapshot",
+		About: "two groups with one set of members: both win, or each waits for the other"},
+	{Name: "group-cached", Text: "x=Begin y=Begin Snapshot Snapshot; CommitGroup(x, y) || Snapshot Snapshot || Rollback(y) Snapshot",
+		About: "a copy of the state that outlives a group's commit"},
+
+	// Retention.
+	{Name: "retain", Text: "x=Begin; Commit(x) || g=Retain Includes(g, x) || OldestRequired",
+		About: "a horizon that is computed between a guard's capture and its registration"},
+	{Name: "retain-collect", Text: "x=Begin; Commit(x) || g=Retain Release(g) || OldestRequired OldestRequired",
+		About: "a collector that passes a guard, or moves back"},
+	{Name: "retain-monotone", Text: "x=Begin; OldestRequired OldestRequired || Retain || Commit(x); OldestRequired",
+		About: "a horizon that moves back when a guard registers"},
+	{Name: "retain-begin", Text: "x=Begin; OldestRequired || y=Begin Commit(x) Retain",
+		About: "a horizon above a transaction that began meanwhile"},
+	{Name: "retain-snapshot", Text: "x=Begin s=Snapshot Commit(x); g=RetainSnapshot(s) Includes(s, x) || OldestRequired OldestRequired",
+		About: "a snapshot is retained although a horizon has passed it, or a horizon passes it afterwards"},
+	{Name: "retain-again", Text: "x=Begin g=Retain Commit(x); h=RetainSnapshot(g) Release(g) || OldestRequired; OldestRequired",
+		About: "a guard that is handed over, with a gap in between"},
+	{Name: "retain-two", Text: "x=Begin g=Retain; h=Retain Release(h) || Release(g) || Commit(x) OldestRequired",
+		About: "two guards of equal snapshots, of which one is released"},
+	{Name: "retain-at-once", Text: "x=Begin; Retain || Retain || Commit(x)",
+		About: "two guards that take one place"},
+	{Name: "retain-room", Text: "x=Begin a=Retain b=Retain; Retain || Retain; Commit(x) Release(a) Release(b)",
+		About: "two guards that make room at once"},
+	{Name: "retain-refused", Text: "x=Begin s=Snapshot Commit(x) OldestRequired; RetainSnapshot(s) || Snapshot; y=Begin Commit(y) OldestRequired",
+		About: "a guard that was refused and holds the horizon back"},
+	{Name: "retain-trim", Text: "x=Begin g=Retain Commit(x) a=Begin b=Begin Commit(a) Commit(b) c=Begin d=Begin Commit(c) Commit(d) OldestActive; e=Begin Commit(e) || Includes(g, x)",
+		About: "what a guard hides is dropped when all below has finished"},
+	{Name: "release-twice", Text: "x=Begin g=Retain Commit(x); Release(g) || Release(g) || h=Retain; OldestRequired",
+		About: "a guard that ends twice, the second time another one's"},
+	{Name: "release-horizon", Text: "x=Begin g=Retain Commit(x); Release(g) OldestRequired || OldestRequired OldestRequired",
+		About: "a horizon held back by a guard that has ended, or one that moves back"},
+	{Name: "required-always", Text: "x=Begin; Begin Commit(x) || OldestRequired",
+		About: "one is always active, and nothing is required"},
+
+	// Pins.
+	{Name: "pin", Text: "x=Begin Commit(x); Pin(x) Unpin(x) || OldestRequired || OldestPinned PinCount(x)",
+		About: "a horizon that passes a pin"},
+	{Name: "pin-prune", Text: "x=Begin Rollback(x); Pin(x) Status(x) || PruneAborted; Status(x)",
+		About: "an abort that is forgotten while it is pinned"},
+	{Name: "unpin-prune", Text: "x=Begin Rollback(x) Pin(x); Unpin(x) || PruneAborted || Status(x)",
+		About: "an abort that a prune overlooks, or forgets twice"},
+	{Name: "pin-count", Text: "x=Begin; Pin(x) Unpin(x) || Pin(x) PinCount(x); OldestPinned",
+		About: "a lost reference"},
+
+	// Prunes.
+	{Name: "prune", Text: "x=Begin Rollback(x); PruneAborted || s=Snapshot Includes(s, x) Includes(s, x)",
+		About: "a forgotten abort that a snapshot first hides and then includes"},
+	{Name: "prune-status", Text: "x=Begin y=Begin Rollback(x); PruneAborted(y) || Status(x) Status(x) || Rollback(y); Status(y)",
+		About: "an outcome that flickers while aborts are forgotten"},
+	{Name: "prune-guard", Text: "x=Begin Rollback(x); PruneAborted || g=Retain Includes(g, x) Release(g); Status(x)",
+		About: "an abort that is forgotten while an older guard lives"},
+	{Name: "prune-young", Text: "x=Begin y=Begin Rollback(x); Rollback(y) Status(x) || PruneAborted",
+		About: "a prune that leaves out what rolled back after it was called, and before it took effect"},
+	{Name: "prune-pushed", Text: "x=Begin y=Begin Rollback(x); Status(x) Rollback(y) Status(x) || PruneAborted",
+		About: "the same, and a reader had seen the prune before"},
+	{Name: "prune-guard-ended", Text: "x=Begin y=Begin Rollback(x); g=Retain Rollback(y) Release(g) || PruneAborted",
+		About: "a prune whose instant was while a guard lived that has ended since"},
+	{Name: "prune-begin", Text: "x=Begin z=Begin Commit(z) Rollback(x); y=Begin Rollback(y) Status(x) || PruneAborted",
+		About: "a prune that leaves out what began after it was called"},
+	{Name: "prune-active", Text: "x=Begin y=Begin Rollback(y); Rollback(x) || PruneAborted || Snapshot",
+		About: "a prune that passes over a transaction that is rolling back"},
+	{Name: "prune-in-progress", Text: "x=Begin s=Snapshot Rollback(x); PruneAborted || InProgress(s) InProgress(s)",
+		About: "a snapshot that forgets who was unfinished, and does not say so"},
+	{Name: "prune-again", Text: "x=Begin Rollback(x); PruneAborted PruneAborted || s=Snapshot Includes(s, x); Includes(s, x)",
+		About: "a reader that takes one prune for the next"},
+	{Name: "prune-set", Text: "x=Begin y=Begin Rollback(x) Rollback(y); PruneAborted || Status(x) Status(y)",
+		About: "a prune that has happened to one and not to the other"},
+	{Name: "prune-waits", Text: "x=Begin Rollback(x) g=Retain PruneAborted s=Snapshot h=RetainSnapshot(s) PruneAborted; Release(g) || Status(x); Status(x)",
+		About: "a prune that waits is lost in a younger one"},
+	{Name: "prune-waits-young", Text: "x=Begin y=Begin Rollback(x) g=Retain PruneAborted Rollback(y); Release(g) || Status(y); Status(y)",
+		About: "a prune that waited and covers what rolled back later"},
+	{Name: "prune-cached", Text: "x=Begin z=Begin y=Begin Commit(z) Rollback(x) Snapshot g=Retain; PruneAborted h=Retain || Release(g); Status(x)",
+		About: "a guard younger than a prune is taken for an older one"},
+	{Name: "prune-release", Text: "x=Begin Rollback(x) g=Retain PruneAborted; Release(g) || Status(x) s=Snapshot Includes(s, x); Status(x)",
+		About: "a prune that waited, and takes effect at more than one instant, or never"},
+	{Name: "prune-release-race", Text: "x=Begin y=Begin Rollback(x) g=Retain; Release(g) || PruneAborted(y) || Status(x); Status(x)",
+		About: "a prune that begins to wait while the last guard leaves, and waits for ever"},
+	{Name: "prune-release-horizon", Text: "x=Begin y=Begin Rollback(y) g=Retain PruneAborted Commit(x); Release(g) || OldestRequired Status(y)",
+		About: "the horizon shows that a guard has ended, and what it had kept is not forgotten yet"},
+	{Name: "prune-rollback", Text: "x=Begin; Rollback(x) || PruneAborted || Status(x) Status(x)",
+		About: "a rollback while aborts are forgotten: the outcome flickers", Large: true},
+	{Name: "two-prunes", Text: "x=Begin y=Begin Rollback(x); PruneAborted(y) || PruneAborted(y) || Status(x)",
+		About: "an abort that is forgotten twice"},
+	{Name: "prune-retain-snapshot", Text: "x=Begin Rollback(x) s=Snapshot; PruneAborted || g=RetainSnapshot(s) Includes(s, x); Status(x)",
+		About: "a snapshot is retained although a prune has passed it"},
+
+	// Recovery and checkpoints.
+	{Name: "observe", Text: "ObserveCommitted(5) || x=Begin s=Snapshot; Includes(s, 3) Status(3)",
+		About: "an observed gap and a begin that draws from it"},
+	{Name: "observe-two", Text: "ObserveCommitted(4) || ObserveCommitted(6) || Begin",
+		About: "two gaps that overlap"},
+	{Name: "observe-status", Text: "x=Begin; ObserveCommitted(5) || Status(3) Status(3)",
+		About: "an outcome inside a gap that is just being observed"},
+	{Name: "observe-begins", Text: "ObserveCommitted(2) || Begin Begin s=Snapshot Includes(s, 2)",
+		About: "a gap that begins have walked into: nobody may count it as observed"},
+	{Name: "observe-begin-status", Text: "ObserveCommitted(3) || Begin || Status(1)",
+		About: "an active transaction is taken for one of the gap that was to begin at its xid"},
+	{Name: "observe-overtaken", Text: "ObserveCommitted(1) ObserveCommitted(5) || Begin || Status(1)",
+		About: "a gap that a begin has overtaken, and the next one is taken for it"},
+	{Name: "observe-after", Text: "ObserveCommitted(2) ObserveCommitted(5) || s=Snapshot Includes(s, 2) Includes(s, 4)",
+		About: "a gap that is taken for the next one"},
+	{Name: "observe-guard", Text: "ObserveCommitted(3) || g=Retain Includes(g, 2); OldestRequired",
+		About: "a gap that has its number before the allocator has jumped over it"},
+	{Name: "observe-merged", Text: "ObserveCommitted(3) ObserveCommitted(6) || g=Retain Includes(g, 5); Includes(g, 2) Includes(g, 5)",
+		About: "two gaps become one, and a snapshot between the two lives"},
+	{Name: "observe-snapshot", Text: "ObserveCommitted(5) || s=Snapshot Includes(s, 2) Includes(s, 2)",
+		About: "a snapshot below a gap that is just being observed"},
+	{Name: "observe-horizon", Text: "x=Begin; ObserveCommitted(5) || g=Retain Includes(g, 3) || OldestRequired",
+		About: "a horizon that passes a guard by a gap"},
+	{Name: "checkpoint", Text: "x=Begin y=Begin; Rollback(x) || CheckpointExcluded || Commit(y)",
+		About: "a checkpoint that finds a transaction neither active nor aborted"},
+	{Name: "checkpoint-begin", Text: "Begin || CheckpointExcluded || AllocateCommitted",
+		About: "a checkpoint that misses a beginning transaction below its bound"},
+	{Name: "checkpoint-cutoff", Text: "x=Begin; CheckpointProjection || g=Retain || Commit(x)",
+		About: "a checkpoint with a cutoff that passes a guard"},
+	{Name: "checkpoint-pin", Text: "x=Begin Commit(x); CheckpointProjection || Pin(x) || OldestRequired",
+		About: "a cutoff above a pin, or one that moves back"},
+
+	// Unique keys.
+	{Name: "key", Text: "x=Begin y=Begin; Insert(k, x) Commit(x) || Insert(k, y) Commit(y)",
+		About: "two transactions insert one key"},
+	{Name: "key-rollback", Text: "x=Begin y=Begin Insert(k, x); Rollback(x) || Insert(k, y) Insert(k, y)",
+		About: "a key whose creator is rolling back"},
+	{Name: "key-delete", Text: "x=Begin y=Begin z=Begin Insert(k, x) Commit(x) Delete(k, y); Commit(y) || Insert(k, z) || Rollback(y)",
+		About: "a key whose deleter is finishing"},
+	{Name: "key-instant", Text: "x=Begin y=Begin; Rollback(x) Rollback(y) || ReservesUniqueKey(x, y, y)",
+		About: "an answer that is put together from two instants: the key is never reserved"},
+	{Name: "key-forgotten", Text: "x=Begin y=Begin Rollback(x); Commit(y) PruneAborted || ReservesUniqueKey(x, y)",
+		About: "the same, with a deleter that commits before the creator is forgotten"},
+	{Name: "key-crossed", Text: "x=Begin y=Begin; ReservesUniqueKey(x, y) || ReservesUniqueKey(y, x) || Commit(x)",
+		About: "two admissions that wait for each other"},
+
+	// Larger ones.
+	{Name: "many-writers", Text: "w=Begin x=Begin y=Begin; Commit(w) Begin || Rollback(x) Begin || Commit(y) || s=Snapshot Includes(s, w) t=Snapshot Includes(t, y)",
+		About: "snapshots among begins, commits and rollbacks", Large: true},
+	{Name: "many-guards", Text: "x=Begin y=Begin; g=Retain Release(g) || h=Retain Includes(h, x) || Commit(x) Commit(y) || OldestRequired OldestRequired",
+		About: "guards that come and go while the horizon moves", Large: true},
+	{Name: "many-prunes", Text: "x=Begin y=Begin Rollback(x); g=Retain Release(g) || Rollback(y) PruneAborted || PruneAborted || Status(x) Status(y)",
+		About: "prunes that wait, and guards that let them go on", Large: true},
+	{Name: "everything", Text: "x=Begin y=Begin; Commit(x) AllocateCommitted || g=Retain Rollback(y) Release(g) || ObserveCommitted(9) OldestActive || OldestRequired CheckpointExcluded",
+		About: "one of each", Large: true},
+}
+
+// Find returns the program with a name, or the one that a text describes.
+func Find(nameOrText string) (Program, error) {
+	for _, p := range Programs {
+		if p.Name == nameOrText {
+			return p, nil
+		}
+	}
+	if !strings.ContainsAny(nameOrText, " ;|(=") {
+		return Program{}, fmt.Errorf("there is no program %q; xbench explore -list names them, and a text such as %q is a program too",
+			nameOrText, "x=Begin; Commit(x) || Snapshot")
+	}
+	s, err := parse(nameOrText)
+	if err != nil {
+		return Program{}, err
+	}
+	return Program{Text: s.String()}, nil
+}

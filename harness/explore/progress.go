@@ -1,0 +1,240 @@
+package explore
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"xidlab/core"
+	"xidlab/internal/sched"
+)
+
+// An OpProgress is what the executions of one program show of the progress of
+// one operation, whether or not a thread was stopped for ever.
+type OpProgress struct {
+	Program  string
+	Op       string // its name, as in package core
+	Steps    int    // the most accesses that one call made, of those that returned
+	Blocked  string // on what it waited for ever while another thread stood still, or ""
+	Measured bool   // the program is a rung of this operation's ladder,
+	Rounds   int    // this one
+
+	Executions int
+	Complete   bool // nothing was left out
+}
+
+// progressExecutions bounds each of the searches of a Progress.
+const progressExecutions = 3000
+
+// Progress runs a program, and then again with each thread stopped for ever after
+// each number of its accesses: the others have to finish. It returns what it has
+// seen of each operation of the manager, in the order of the notation's list;
+// nothing if the manager lacks an interface that the program needs.
+//
+// Three things can be told apart. An operation blocks if it ever waits for a
+// thread that stands still. Otherwise it is lock-free: somebody always finishes.
+// It is wait-free, so far as these programs show, if the number of its accesses
+// has a bound however much others interfere; see Ladders.
+func Progress(ctx context.Context, open func() core.Manager, p Program) ([]OpProgress, error) {
+	s, err := parse(p.Text)
+	if err != nil {
+		return nil, fmt.Errorf("program %s: %w", p.Name, err)
+	}
+	if len(capabilitiesOf(open()).lacks(s.needs)) > 0 {
+		return nil, nil
+	}
+	g := &progress{c: newClient(s, open), ops: map[opcode]*OpProgress{}, complete: true}
+	for _, st := range s.stepsOfThreads() {
+		if st.op != opInsert && st.op != opDelete { // the client's own, with a lock
+			name := operations[st.op].name
+			g.ops[st.op] = &OpProgress{Program: p.Name, Op: name, Measured: name == p.Measures, Rounds: p.Rounds}
+		}
+	}
+	longest := g.search(ctx, nil)
+	for t, steps := range longest {
+		for after := range steps {
+			g.search(ctx, &sched.Suspension{Thread: t, After: after})
+		}
+	}
+	var list []OpProgress
+	for op := range opcodes {
+		if o := g.ops[op]; o != nil {
+			o.Executions, o.Complete = g.executions, g.complete
+			list = append(list, *o)
+		}
+	}
+	return list, ctx.Err()
+}
+
+type progress struct {
+	c          *client
+	ops        map[opcode]*OpProgress
+	executions int
+	complete   bool
+	buf        []sched.Op
+}
+
+// search explores with a thread suspended, and returns how many accesses each
+// thread made at most.
+func (g *progress) search(ctx context.Context, suspend *sched.Suspension) []int {
+	longest := make([]int, len(g.c.script.threads))
+	steps := g.c.stepsOfThreads()
+	type stuck struct {
+		op       opcode
+		schedule sched.Schedule
+	}
+	var found []stuck
+	cfg := sched.Config{MaxExecutions: progressExecutions, Suspend: suspend}
+	stats := sched.Explore(ctx, cfg, g.c.start, func(x *sched.Execution) bool {
+		for t := range longest {
+			longest[t] = max(longest[t], x.ThreadSteps(t))
+		}
+		g.buf = x.Ops(g.buf[:0])
+		for i, op := range g.buf {
+			if o := g.ops[steps[i].op]; o != nil && op.Returned {
+				o.Steps = max(o.Steps, op.Steps)
+			}
+		}
+		if f := x.Failure(); f != nil && suspend != nil {
+			for _, w := range f.Waiting {
+				if w.Op < 0 {
+					continue
+				}
+				if o := g.ops[steps[w.Op].op]; o != nil && o.Blocked == "" {
+					o.Blocked = w.Object
+					found = append(found, stuck{steps[w.Op].op, x.Schedule()})
+				}
+			}
+		}
+		return true
+	})
+	g.executions += stats.Executions
+	g.complete = g.complete && stats.Complete
+	for _, s := range found {
+		g.ops[s.op].Blocked = g.explain(s.op, s.schedule, suspend)
+	}
+	return longest
+}
+
+// explain says on what op waits in an execution, and who holds that.
+func (g *progress) explain(op opcode, schedule sched.Schedule, suspend *sched.Suspension) string {
+	x := sched.Replay(g.c.start, schedule, suspend)
+	f := x.Failure()
+	if f == nil {
+		return "something that it does not wait for when the schedule is run again"
+	}
+	steps := g.c.stepsOfThreads()
+	events := x.Events()
+	for _, w := range f.Waiting {
+		if w.Op < 0 || steps[w.Op].op != op {
+			continue
+		}
+		text := fmt.Sprintf("%s of %s", w.For, w.Object)
+		if w.Holder < 0 {
+			return text
+		}
+		// The holder's last access to it is where it was taken.
+		for i, e := range slices.Backward(events) {
+			if e.Thread == w.Holder && e.Object == w.Object {
+				if e.Op >= 0 {
+					text += ", which " + operations[steps[e.Op].op].name + " holds"
+				}
+				if where := events[i].Where; where != "" {
+					text += " (" + where + ")"
+				}
+				break
+			}
+		}
+		return text
+	}
+	return ""
+}
+
+// A verdict sums up what is known of one operation of one manager.
+type verdict struct {
+	seen     bool
+	steps    int
+	measured bool
+	rungs    [rungs + 1]int // the most accesses on each
+	partial  bool           // some executions on a rung were left out
+	blocked  string
+}
+
+// verdictOn reads all that is known of op.
+func verdictOn(op string, list []OpProgress) (v verdict) {
+	for _, o := range list {
+		if o.Op != op {
+			continue
+		}
+		v.seen = true
+		v.steps = max(v.steps, o.Steps)
+		if o.Measured && o.Rounds <= rungs {
+			v.measured, v.partial = true, v.partial || !o.Complete
+			v.rungs[o.Rounds] = max(v.rungs[o.Rounds], o.Steps)
+		}
+		if v.blocked == "" {
+			v.blocked = o.Blocked
+		}
+	}
+	return v
+}
+
+func (v *verdict) String() string {
+	unsure := ""
+	if v.partial {
+		unsure = "?"
+	}
+	switch {
+	case !v.seen:
+		return "-"
+	case v.blocked != "":
+		return "blocks"
+	case v.measured && v.rungs[rungs] > v.rungs[rungs-1]:
+		texts := make([]string, len(v.rungs))
+		for i, n := range v.rungs {
+			texts[i] = fmt.Sprint(n)
+		}
+		return "lock-free: " + strings.Join(texts, ", ")
+	case v.measured:
+		return fmt.Sprintf("wait-free: %d%s", v.steps, unsure)
+	}
+	return fmt.Sprintf("at most %d", v.steps)
+}
+
+// WriteProgress writes, for each operation and each of the managers, whether it
+// is wait-free, lock-free or blocks, and then on what.
+func WriteProgress(w io.Writer, managers []string, of map[string][]OpProgress) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(t, "operation\t%s\n", strings.Join(managers, "\t"))
+	var waits []string
+	for op := range opcodes {
+		if op == opInsert || op == opDelete {
+			continue
+		}
+		name := operations[op].name
+		row := []string{name}
+		for _, m := range managers {
+			v := verdictOn(name, of[m])
+			row = append(row, v.String())
+			if v.blocked != "" {
+				waits = append(waits, fmt.Sprintf("%s: %s waits for ever for the %s\n", m, name, v.blocked))
+			}
+		}
+		fmt.Fprintln(t, strings.Join(row, "\t"))
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(w, `
+wait-free: k    at most k accesses of its own, however much others interfered
+                (k?: among the executions that were tried, which are not all)
+lock-free: ...  the most accesses beside 0, 1, 2, 3 rounds of interference; they grow
+blocks          it waits for a thread that was stopped
+at most k       not measured beside more and more interference
+
+%s`, strings.Join(waits, ""))
+	return err
+}
