@@ -13,6 +13,9 @@ import (
 )
 
 func main() {
+	if served() {
+		return
+	}
 	interrupts := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
 		interrupts = append(interrupts, syscall.SIGHUP)

@@ -50,8 +50,13 @@ func (p *progress) show(at harness.Progress) {
 	}
 	if tenth := 10 * at.Done / at.Total; tenth > p.tenth {
 		p.tenth = tenth
-		fmt.Fprintf(p.w, "%3d%% of %d slices after %s, about %s left\n", 10*tenth, at.Total, now.Sub(p.began).Round(time.Second), at.Left.Round(time.Second))
+		fmt.Fprintf(p.w, "%3d%% of %d after %s, about %s left\n", 10*tenth, at.Total, now.Sub(p.began).Round(time.Second), at.Left.Round(time.Second))
 	}
+}
+
+// count shows how many of several things have been done, and the last of them.
+func (p *progress) count(done, total int, what string) {
+	p.show(harness.Progress{Done: done, Total: total, Row: what, Left: time.Since(p.began) / time.Duration(done) * time.Duration(total-done)})
 }
 
 // clear removes the line from a terminal.

@@ -26,7 +26,7 @@ const (
 
 const exitHelp = `EXIT CODES
   0    all is well
-  1    a variant broke a promise; what else was measured is written
+  1    a variant broke a promise, or a mutant survived; everything else is written
   2    a mistake in the command line or in a file that it names
   3    inconclusive (for comparisons; run never says so)
   4    this machine refuses: the results folder, a pin that was asked for
@@ -82,6 +82,7 @@ func xbench(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	root.Subcommands = []*ffcli.Command{
 		listCommand(std, &help), envCommand(std, &help), runCommand(std, &help, args),
+		exploreCommand(std, &help), mutantsCommand(std, &help),
 		importCommand(std, &help), plotCommand(std, &help), versionCommand(std, &help),
 	}
 	root.Subcommands = append(root.Subcommands, helpCommand(std, root, &help))

@@ -68,7 +68,7 @@ func TestRun(t *testing.T) {
 			t.Errorf("the output does not mention %s", v.Name)
 		}
 	}
-	if !strings.Contains(log, "100%") && !strings.Contains(log, "slices after") {
+	if !strings.Contains(log, "100%") && !strings.Contains(log, " after ") {
 		t.Errorf("no progress in the log: %q", log)
 	}
 	r, err := result.Load(file)
