@@ -14,7 +14,7 @@ type Variant struct {
 	Summary string // one line, for xbench list
 	New     func() core.Manager
 
-	small func() core.Manager // or nil
+	small, roomy func() core.Manager // or nil
 }
 
 // Small returns a manager of such sizes that what is rare becomes common: for
@@ -25,6 +25,15 @@ func (v Variant) Small() core.Manager {
 		return v.New()
 	}
 	return v.small()
+}
+
+// Roomy returns a manager that is quickly made, and yet has room for a dozen
+// transactions before it comes to anything rare: for what is usual.
+func (v Variant) Roomy() core.Manager {
+	if v.roomy == nil {
+		return v.Small()
+	}
+	return v.roomy()
 }
 
 // All lists every variant. A new row is all that a new variant needs: tests,
@@ -46,5 +55,6 @@ var All = []Variant{
 		Summary: "lock-free; a commit clock and an outcome log, a snapshot is one number",
 		New:     func() core.Manager { return epoch.New() },
 		small:   func() core.Manager { return epoch.NewSegments(4) },
+		roomy:   func() core.Manager { return epoch.NewSegments(64) },
 	},
 }

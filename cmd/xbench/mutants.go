@@ -12,6 +12,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"xidlab/harness/explore"
 	"xidlab/variants"
 )
 
@@ -107,9 +108,14 @@ func (o *outcome) death() string {
 	case o == nil:
 		return ""
 	case o.Kit != nil:
-		return fmt.Sprintf("%s, %d", o.Kit.Check, o.Kit.Ops)
+		layer, _, _ := strings.Cut(o.Kit.Check, "/")
+		return fmt.Sprintf("%s, %d", strings.ToLower(layer), o.Kit.Ops)
 	case o.Violation != nil:
-		return fmt.Sprintf("%s: %s, %d", o.Violation.Kind, o.Violation.Program.Name, o.Stats.Executions)
+		kind := ""
+		if o.Violation.Kind != explore.NotLinearizable {
+			kind = o.Violation.Kind + ": "
+		}
+		return fmt.Sprintf("%s%s, %d", kind, o.Violation.Program.Name, o.Stats.Executions)
 	case o.Blocked != "":
 		return o.Blocked
 	case o.Error != "":
@@ -120,8 +126,12 @@ func (o *outcome) death() string {
 
 // printMatrix writes who kills whom.
 func printMatrix(out io.Writer, chosen []variants.Mutant, deaths map[string]map[string]*outcome) {
-	fmt.Fprintf(out, `KILLED BY, AND AFTER HOW MANY
-operations (kit: promises, cases, specification, stress) or executions (explore)
+	fmt.Fprintf(out, `WHO KILLS WHOM, and after how many
+
+explore   a program has an interleaving with wrong answers, or worse; executions of
+          all programs until then
+progress  an operation waits for a thread that stands still, and should not
+kit       of the conformance kit, this layer; operations of one of its checks
 
 `)
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -89,13 +90,16 @@ func work(in io.Reader, out io.Writer) error {
 }
 
 func (j *job) do() (o outcome) {
+	ctx, cancel := context.WithTimeout(context.Background(), j.Limit)
+	defer cancel()
+	if j.Layer == layerProgress && j.Any {
+		return anyBlocks(ctx, j.Mutant)
+	}
 	open, off, err := j.open()
 	if err != nil {
 		return outcome{Error: err.Error()}
 	}
 	defer off()
-	ctx, cancel := context.WithTimeout(context.Background(), j.Limit)
-	defer cancel()
 	switch j.Layer {
 	case layerKit:
 		for f := range coretest.Check(open) {
@@ -103,7 +107,7 @@ func (j *job) do() (o outcome) {
 		}
 		return outcome{}
 	case layerProgress:
-		p, err := explore.Progress(ctx, open, j.Program)
+		p, err := explore.Progress(ctx, open, j.Program, explore.ProgressExecutions)
 		if err != nil && ctx.Err() == nil {
 			return outcome{Error: err.Error()}
 		}
@@ -139,6 +143,58 @@ func anyProgram(ctx context.Context, open opener) (o outcome) {
 		}
 	}
 	return o
+}
+
+// anyBlocks stops a thread in the programs until an operation waits for it that
+// does not if the mutant's fault is switched off.
+func anyBlocks(ctx context.Context, name string) (o outcome) {
+	m, err := mutantNamed(name)
+	if err != nil {
+		return outcome{Error: err.Error()}
+	}
+	blocked := func(p explore.Program, most int) (list []explore.OpProgress) {
+		all, err := explore.Progress(ctx, m.New, p, most)
+		if err != nil && ctx.Err() == nil {
+			o.Error = err.Error()
+		}
+		for _, op := range all {
+			o.Stats.Executions += op.Executions
+			if op.Blocked != "" {
+				list = append(list, op)
+			}
+		}
+		return list
+	}
+	for _, most := range []int{100, explore.ProgressExecutions} { // a little of each first
+		for _, p := range slices.Concat(explore.Crossings(), explore.Programs) {
+			if p.Large || ctx.Err() != nil {
+				continue
+			}
+			off := m.Switch()
+			wrong := blocked(p, most)
+			off()
+			if len(wrong) == 0 {
+				continue
+			}
+			right := blocked(p, most)
+			for _, op := range wrong {
+				if !slices.ContainsFunc(right, func(r explore.OpProgress) bool { return r.Op == op.Op }) {
+					o.Blocked = op.Op + " waits: " + p.Name
+					return o
+				}
+			}
+		}
+	}
+	return o
+}
+
+func mutantNamed(name string) (*variants.Mutant, error) {
+	for _, m := range variants.Mutants() {
+		if m.Name == name {
+			return &m, nil
+		}
+	}
+	return nil, fmt.Errorf("there is no mutant %q: xbench mutants -list names them", name)
 }
 
 // A fleet does jobs in as many processes as are wanted.
@@ -192,7 +248,7 @@ func (f *fleet) run(ctx context.Context, jobs []job, done func(i int, o outcome)
 						return
 					}
 				}
-				o, alive := w.do(ctx, &jobs[i])
+				o, alive := w.do(ctx, &jobs[i], grace)
 				if !alive {
 					w.end()
 					w = nil
@@ -241,7 +297,7 @@ func startWorker() (*worker, error) {
 }
 
 // do hands w a job, and reports whether w can do another.
-func (w *worker) do(ctx context.Context, j *job) (o outcome, alive bool) {
+func (w *worker) do(ctx context.Context, j *job, grace time.Duration) (o outcome, alive bool) {
 	answer := make(chan error, 1)
 	go func() {
 		err := json.NewEncoder(w.in).Encode(j)
@@ -289,16 +345,18 @@ func (w *worker) end() {
 // open returns the managers that the job is about, and how to end its fault.
 func (j *job) open() (open opener, off func(), err error) {
 	if j.Mutant != "" {
-		for _, m := range variants.Mutants() {
-			if m.Name == j.Mutant {
-				return m.New, m.Switch(), nil
-			}
+		m, err := mutantNamed(j.Mutant)
+		if err != nil {
+			return nil, nil, err
 		}
-		return nil, nil, fmt.Errorf("there is no mutant %q: xbench mutants -list names them", j.Mutant)
+		return m.New, m.Switch(), nil
 	}
 	v, err := variantNamed(j.Variant)
 	if err != nil {
 		return nil, nil, err
+	}
+	if j.Program.Measures != "" {
+		return v.Roomy, func() {}, nil
 	}
 	return v.Small, func() {}, nil
 }

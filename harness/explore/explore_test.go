@@ -184,7 +184,7 @@ func TestProgress(t *testing.T) {
 		} else {
 			p = mustFind(t, name)
 		}
-		list, err := Progress(context.Background(), newToy(none), p)
+		list, err := Progress(context.Background(), newToy(none), p, ProgressExecutions)
 		if err != nil {
 			t.Fatal(err)
 		}

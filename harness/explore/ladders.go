@@ -25,8 +25,8 @@ var ladders = []ladder{
 	{opRollback, "x=Begin", "Rollback(x)", "s#=Snapshot Includes(s#, x)"},
 	{opCommitGroup, "x=Begin y=Begin", "CommitGroup(x, y)", "Snapshot"},
 	{opSnapshot, "", "Snapshot", "Begin"},
-	{opIncludes, "x=Begin s=Snapshot", "Includes(s, x)", "y#=Begin Commit(y#) s#=Snapshot Includes(s#, x)"},
-	{opInProgress, "x=Begin s=Snapshot", "InProgress(s)", "y#=Begin Commit(y#) s#=Snapshot Includes(s#, x)"},
+	{opIncludes, olderSnapshots, "Includes(s, x)", "Includes(s#, x)"},
+	{opInProgress, olderSnapshots, "InProgress(s)", "Includes(s#, x)"},
 	{opStatus, "x=Begin", "Status(x)", "y#=Begin Commit(y#) s#=Snapshot Includes(s#, x)"},
 	{opOldestActive, "x=Begin", "OldestActive", "y#=Begin Commit(y#) s#=Snapshot Includes(s#, x)"},
 	{opPeekNext, "", "PeekNext", "Begin"},
@@ -44,6 +44,10 @@ var ladders = []ladder{
 	{opCheckpointProjection, "", "CheckpointProjection", "Begin"},
 	{opReservesUniqueKey, "x=Begin y=Begin", "ReservesUniqueKey(x, y)", "z#=Begin Commit(z#) s#=Snapshot Includes(s#, y)"},
 }
+
+// olderSnapshots get in the way of a younger one, s, each a little more than the
+// one before.
+const olderSnapshots = "x=Begin s1=Snapshot a=Begin Commit(a) s2=Snapshot b=Begin Commit(b) s3=Snapshot c=Begin Commit(c) s=Snapshot"
 
 // Ladders returns the programs that [Progress] measures bounds with: of each
 // operation one alone, and up to three rounds of interference.

@@ -26,19 +26,25 @@ type OpProgress struct {
 	Complete   bool // nothing was left out
 }
 
-// progressExecutions bounds each of the searches of a Progress.
-const progressExecutions = 3000
+// ProgressExecutions bounds each of the searches of a Progress well enough for
+// programs of two short threads to be complete.
+const ProgressExecutions = 3000
+
+// progressSteps bounds their executions: an operation that makes more accesses
+// than this does not end.
+const progressSteps = 1000
 
 // Progress runs a program, and then again with each thread stopped for ever after
 // each number of its accesses: the others have to finish. It returns what it has
 // seen of each operation of the manager, in the order of the notation's list;
-// nothing if the manager lacks an interface that the program needs.
+// nothing if the manager lacks an interface that the program needs. Each of these
+// searches ends after so many executions.
 //
 // Three things can be told apart. An operation blocks if it ever waits for a
 // thread that stands still. Otherwise it is lock-free: somebody always finishes.
 // It is wait-free, so far as these programs show, if the number of its accesses
 // has a bound however much others interfere; see Ladders.
-func Progress(ctx context.Context, open func() core.Manager, p Program) ([]OpProgress, error) {
+func Progress(ctx context.Context, open func() core.Manager, p Program, executions int) ([]OpProgress, error) {
 	s, err := parse(p.Text)
 	if err != nil {
 		return nil, fmt.Errorf("program %s: %w", p.Name, err)
@@ -46,7 +52,7 @@ func Progress(ctx context.Context, open func() core.Manager, p Program) ([]OpPro
 	if len(capabilitiesOf(open()).lacks(s.needs)) > 0 {
 		return nil, nil
 	}
-	g := &progress{c: newClient(s, open), ops: map[opcode]*OpProgress{}, complete: true}
+	g := &progress{c: newClient(s, open), ops: map[opcode]*OpProgress{}, most: executions, complete: true}
 	for _, st := range s.stepsOfThreads() {
 		if st.op != opInsert && st.op != opDelete { // the client's own, with a lock
 			name := operations[st.op].name
@@ -72,6 +78,7 @@ func Progress(ctx context.Context, open func() core.Manager, p Program) ([]OpPro
 type progress struct {
 	c          *client
 	ops        map[opcode]*OpProgress
+	most       int // executions of one search
 	executions int
 	complete   bool
 	buf        []sched.Op
@@ -87,7 +94,7 @@ func (g *progress) search(ctx context.Context, suspend *sched.Suspension) []int 
 		schedule sched.Schedule
 	}
 	var found []stuck
-	cfg := sched.Config{MaxExecutions: progressExecutions, Suspend: suspend}
+	cfg := sched.Config{MaxExecutions: g.most, MaxSteps: progressSteps, Suspend: suspend}
 	stats := sched.Explore(ctx, cfg, g.c.start, func(x *sched.Execution) bool {
 		for t := range longest {
 			longest[t] = max(longest[t], x.ThreadSteps(t))
@@ -99,13 +106,10 @@ func (g *progress) search(ctx context.Context, suspend *sched.Suspension) []int 
 			}
 		}
 		if f := x.Failure(); f != nil && suspend != nil {
-			for _, w := range f.Waiting {
-				if w.Op < 0 {
-					continue
-				}
-				if o := g.ops[steps[w.Op].op]; o != nil && o.Blocked == "" {
-					o.Blocked = w.Object
-					found = append(found, stuck{steps[w.Op].op, x.Schedule()})
+			for _, op := range stuckIn(f) {
+				if o := g.ops[steps[op].op]; o != nil && o.Blocked == "" {
+					o.Blocked = f.Error()
+					found = append(found, stuck{steps[op].op, x.Schedule()})
 				}
 			}
 		}
@@ -119,6 +123,19 @@ func (g *progress) search(ctx context.Context, suspend *sched.Suspension) []int 
 	return longest
 }
 
+// stuckIn returns the operations that do not end.
+func stuckIn(f *sched.Failure) (ops []int) {
+	if f.Kind == sched.Livelock && f.Op >= 0 {
+		ops = append(ops, f.Op)
+	}
+	for _, w := range f.Waiting {
+		if w.Op >= 0 {
+			ops = append(ops, w.Op)
+		}
+	}
+	return ops
+}
+
 // explain says on what op waits in an execution, and who holds that.
 func (g *progress) explain(op opcode, schedule sched.Schedule, suspend *sched.Suspension) string {
 	x := sched.Replay(g.c.start, schedule, suspend)
@@ -128,6 +145,9 @@ func (g *progress) explain(op opcode, schedule sched.Schedule, suspend *sched.Su
 	}
 	steps := g.c.stepsOfThreads()
 	events := x.Events()
+	if f.Kind == sched.Livelock {
+		return "end of a loop that reads the same again and again (" + events[len(events)-1].Where + ")"
+	}
 	for _, w := range f.Waiting {
 		if w.Op < 0 || steps[w.Op].op != op {
 			continue

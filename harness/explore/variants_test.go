@@ -22,7 +22,7 @@ func TestVariants(t *testing.T) {
 		t.Run(v.Name, func(t *testing.T) {
 			executions := 0
 			for _, p := range explore.Programs {
-				r, err := explore.Run(context.Background(), v.New, p, sched.Config{MaxExecutions: most})
+				r, err := explore.Run(context.Background(), v.Small, p, sched.Config{MaxExecutions: most})
 				if err != nil {
 					t.Fatal(err)
 				}

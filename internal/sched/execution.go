@@ -11,6 +11,10 @@ import (
 // scheduled type in the process belongs to it.
 var running atomic.Pointer[Execution]
 
+// explorations counts the calls of Explore and Replay under way: between
+// executions, programs set up and clean up, and have to repeat themselves.
+var explorations atomic.Int32
+
 var serials atomic.Uint64
 
 // An Execution is one run of a program under one schedule. It is valid during

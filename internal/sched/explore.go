@@ -113,6 +113,8 @@ const repeatEvery = 1024
 // after each execution that is complete or has failed. It ends when there is no
 // more to try, when visit returns false, or soon after ctx ends.
 func Explore(ctx context.Context, cfg Config, program Program, visit func(*Execution) bool) (stats Stats) {
+	explorations.Add(1)
+	defer explorations.Add(-1)
 	x := newExecution(&cfg)
 	defer x.close()
 	again := newExecution(&cfg)
@@ -176,7 +178,9 @@ func newStrategy(cfg *Config) strategy {
 // Replay runs program under a schedule, and collects what a report shows. A
 // schedule that does not fit is followed as far as it does.
 func Replay(program Program, schedule Schedule, suspend *Suspension) *Execution {
-	x := newExecution(&Config{Suspend: suspend})
+	explorations.Add(1)
+	defer explorations.Add(-1)
+	x := newExecution(&Config{Suspend: suspend, MaxSteps: len(schedule) + defaultSteps})
 	x.detailed = true
 	r := &replay{schedule: schedule}
 	x.run(program, r)

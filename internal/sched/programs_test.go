@@ -234,3 +234,17 @@ func FuzzSchedule(f *testing.F) {
 		}
 	})
 }
+
+// TestLocalRepeats: the place of a thread is explored; that of a set-up, which is
+// not, is always the same.
+func TestLocalRepeats(t *testing.T) {
+	seen := map[[2]int]bool{}
+	stats := Explore(context.Background(), Config{}, func() []func() {
+		before := Local(16)
+		var a Uint64
+		return []func(){func() { a.Load(); seen[[2]int{before, Local(4)}] = true }}
+	}, func(*Execution) bool { return Local(16) == 0 })
+	if len(seen) != 4 || !seen[[2]int{0, 3}] || !stats.Complete {
+		t.Errorf("places %v, %+v; want those of the thread, four, beside 0", seen, stats)
+	}
+}

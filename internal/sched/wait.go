@@ -127,10 +127,11 @@ func Choose(n int) int {
 const maxChoices = 1 << 15
 
 // Local returns a place below n, a power of two, for the current thread to look
-// first: any, so far as the explorer is concerned. Outside an exploration it
-// tends to be the same for one goroutine and to differ between goroutines.
+// first: any, so far as the explorer is concerned, and 0 while a program sets up
+// or cleans up. Outside an exploration it tends to be the same for one goroutine
+// and to differ between goroutines.
 func Local(n int) int {
-	if running.Load() != nil {
+	if explorations.Load() > 0 {
 		return Choose(n)
 	}
 	var here byte
