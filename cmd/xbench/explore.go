@@ -37,7 +37,7 @@ func exploreCommand(std streams, help *bytes.Buffer) *ffcli.Command {
 	fs.StringVar(&f.variant, "variant", "", "only these variants, `NAME,...` (see xbench list)")
 	fs.StringVar(&f.mutant, "mutant", "", "a mutant instead, by its `NAME` (see xbench mutants -list)")
 	fs.StringVar(&f.program, "program", "", "only these programs, `NAME,...`, or one as a text (see -list);\n\tnone: only what -progress does")
-	fs.StringVar(&f.strategy, "strategy", "", "of the search: "+strings.Join(sched.Strategies(), ", ")+" (default: dpor;\n\tdfs for large programs)")
+	fs.StringVar(&f.strategy, "strategy", "", "of the search: "+strings.Join(sched.Strategies(), ", ")+" (default: dpor;\n\tfor large programs dfs, with a bound that grows from 2 as long as\n\tthere is time)")
 	fs.IntVar(&f.bound, "bound", usualBound, "of dfs: `N` preemptions in an execution, -1 for any number (default 2);\n\tof pct: the orderings that a bug may need (default 3)")
 	fs.DurationVar(&f.budget, "budget", exploreBudget, "about how long to search, all together")
 	fs.Uint64Var(&f.seed, "seed", 1, "of pct and random")
@@ -57,7 +57,8 @@ EXAMPLES
   xbench explore -list                                   what the programs are
   xbench explore -variant epoch -program long-fork       one of them
   xbench explore -program 'x=Begin; Commit(x) || s=Snapshot Includes(s, x)'
-  xbench explore -strategy pct -bound 4 -budget 8h       a night's search
+  xbench explore -budget 8h                              a night's search
+  xbench explore -strategy pct -bound 4 -budget 8h       another one
   xbench explore -replay violations/epoch-snapshot.json
 
 ` + exitHelp,

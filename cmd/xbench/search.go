@@ -115,8 +115,9 @@ func plannedJobs(f *exploreFlags) (jobs []job, err error) {
 			}
 			for _, s := range subjects {
 				s.Layer, s.Program, s.Config = layerExplore, p, cfg
+				s.Deepen = large && f.strategy == "" && f.bound == usualBound
 				parts := 1
-				if large || len(programs)*len(subjects) < f.processes {
+				if !s.Deepen && len(programs)*len(subjects) < f.processes {
 					parts = f.processes
 				}
 				for part := range parts {
@@ -214,7 +215,7 @@ func reportViolation(std streams, f *exploreFlags, j *job, o *outcome) {
 	file := filepath.Join(f.out, strings.NewReplacer("/", "-", " ", "-").Replace(j.subject())+"-"+cmp.Or(j.Program.Name, "program"))
 	r := v.Report
 	r.Variant, r.Seed = j.subject(), f.seed
-	r.Found = fmt.Sprintf("%s, in execution %d", describeSearch(&j.Config), v.Executions)
+	r.Found = fmt.Sprintf("%s, in execution %d", describeSearch(&o.Config), v.Executions)
 	r.Replay = "go run -tags sim ./cmd/xbench explore -replay " + file + ".json"
 	s := saved{Variant: j.Variant, Mutant: j.Mutant, Program: v.Program, Schedule: v.Schedule.String(), Found: r.Found, Seed: f.seed}
 	text, err := json.MarshalIndent(s, "", "  ")

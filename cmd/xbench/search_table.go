@@ -18,16 +18,16 @@ import (
 // A cell is what is known of one program on one manager, its parts together.
 type cell struct {
 	sched.Stats
-	parts, ended, histories int
-	cfg                     sched.Config
-	took                    time.Duration
-	lacks                   bool
-	wrong                   bool
+	parts, ended int
+	cfg          sched.Config
+	took         time.Duration
+	lacks        bool
+	wrong        bool
 }
 
-func (c *cell) add(j *job, o *outcome) {
+func (c *cell) add(o *outcome) {
 	if c.ended == 0 {
-		c.Exhausted, c.cfg = true, j.Config
+		c.Exhausted, c.cfg = true, o.Config
 	}
 	c.ended++
 	c.Executions += o.Stats.Executions
@@ -36,7 +36,7 @@ func (c *cell) add(j *job, o *outcome) {
 	c.Cut += o.Stats.Cut
 	c.Longest = max(c.Longest, o.Stats.Longest)
 	c.Exhausted = c.Exhausted && o.Stats.Exhausted
-	c.histories = max(c.histories, o.Histories)
+	c.Complete = o.Stats.Complete // of parts none is
 	c.took += o.Took
 	c.lacks = c.lacks || len(o.Lacks) > 0
 	c.wrong = c.wrong || o.Violation != nil || o.Error != ""
@@ -45,7 +45,7 @@ func (c *cell) add(j *job, o *outcome) {
 // complete reports whether every order of accesses has been seen.
 func (c *cell) complete() bool {
 	return c.Exhausted && c.ended == c.parts && c.Cut == 0 && !c.wrong &&
-		(c.cfg.Strategy == sched.DPOR || c.cfg.Strategy == sched.DFS && c.cfg.Bound < 0)
+		(c.Complete || c.cfg.Strategy == sched.DPOR || c.cfg.Strategy == sched.DFS && c.cfg.Bound < 0)
 }
 
 func (c *cell) bounded() bool {
@@ -91,7 +91,7 @@ func printSearch(out io.Writer, jobs []job, outcomes []outcome, ended []bool, to
 		}
 		c.parts++
 		if ended[i] {
-			c.add(j, &outcomes[i])
+			c.add(&outcomes[i])
 		}
 	}
 	fmt.Fprintf(out, "EXECUTIONS, one for each order of accesses\n\n")

@@ -30,6 +30,7 @@ type job struct {
 	Mutant  string
 	Program explore.Program
 	Any     bool // all small programs, until one finds something
+	Deepen  bool // raise the bound for as long as there is time
 	Config  sched.Config
 	Limit   time.Duration // is handed in when it starts
 }
@@ -42,8 +43,8 @@ const (
 
 // An outcome is what a job has found.
 type outcome struct {
+	Config    sched.Config // of the search that Stats is about
 	Stats     sched.Stats
-	Histories int
 	Took      time.Duration
 	Lacks     []string
 	Violation *explore.Violation
@@ -116,11 +117,34 @@ func (j *job) do() (o outcome) {
 	if j.Any {
 		return anyProgram(ctx, open)
 	}
-	r, err := explore.Run(ctx, open, j.Program, j.Config)
+	if j.Deepen {
+		return deepen(ctx, open, j)
+	}
+	return search(ctx, open, j.Program, j.Config)
+}
+
+func search(ctx context.Context, open opener, p explore.Program, cfg sched.Config) outcome {
+	r, err := explore.Run(ctx, open, p, cfg)
 	if err != nil {
 		return outcome{Error: err.Error()}
 	}
-	return outcome{Stats: r.Stats, Histories: r.Histories, Lacks: r.Lacks, Violation: r.Violation}
+	return outcome{Config: cfg, Stats: r.Stats, Lacks: r.Lacks, Violation: r.Violation}
+}
+
+// deepen searches a large program: for a quarter of the time in the hope to
+// complete it, then with a bound that grows.
+func deepen(ctx context.Context, open opener, j *job) (o outcome) {
+	hope, cancel := context.WithTimeout(ctx, j.Limit/4)
+	o = search(hope, open, j.Program, sched.Config{})
+	cancel()
+	for cfg := j.Config; o.Error == "" && o.Violation == nil && !o.Stats.Complete && len(o.Lacks) == 0 && ctx.Err() == nil; cfg.Bound++ {
+		next := search(ctx, open, j.Program, cfg)
+		if next.Error == "" && next.Violation == nil && !next.Stats.Exhausted && o.Stats.Exhausted {
+			break // the last bound is what can be said
+		}
+		o = next
+	}
+	return o
 }
 
 // anyProgram runs the programs until one finds something: a little of each first,
@@ -213,7 +237,8 @@ const grace = 20 * time.Second
 
 // run does the jobs, in order as far as there are processes, and calls done for
 // each when it has ended, one at a time. Of the time that is left each may take
-// some times its share: most need next to nothing.
+// some times its share, since most need next to nothing; those that can use any
+// amount get their share.
 func (f *fleet) run(ctx context.Context, jobs []job, done func(i int, o outcome)) error {
 	var mu sync.Mutex
 	next := 0
@@ -225,7 +250,10 @@ func (f *fleet) run(ctx context.Context, jobs []job, done func(i int, o outcome)
 		}
 		left := time.Until(f.deadline)
 		share := left * time.Duration(f.processes) / time.Duration(len(jobs)-next)
-		jobs[next].Limit = max(min(generous*share, left), f.least)
+		if !jobs[next].Deepen {
+			share *= generous
+		}
+		jobs[next].Limit = max(min(share, left), f.least)
 		next++
 		return next - 1
 	}

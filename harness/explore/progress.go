@@ -219,7 +219,11 @@ func (v *verdict) String() string {
 		}
 		return "lock-free: " + strings.Join(texts, ", ")
 	case v.measured:
-		return fmt.Sprintf("wait-free: %d%s", v.steps, unsure)
+		text := fmt.Sprintf("wait-free: %d%s", slices.Max(v.rungs[:]), unsure)
+		if v.steps > slices.Max(v.rungs[:]) {
+			text += fmt.Sprintf(", seldom %d", v.steps)
+		}
+		return text
 	}
 	return fmt.Sprintf("at most %d", v.steps)
 }
@@ -250,7 +254,9 @@ func WriteProgress(w io.Writer, managers []string, of map[string][]OpProgress) e
 	}
 	_, err := fmt.Fprintf(w, `
 wait-free: k    at most k accesses of its own, however much others interfered
-                (k?: among the executions that were tried, which are not all)
+                (k?: among the executions that were tried, which are not all;
+                seldom n: more where a program meets what is rare, such as the end
+                of a segment; that part is not measured for a bound)
 lock-free: ...  the most accesses beside 0, 1, 2, 3 rounds of interference; they grow
 blocks          it waits for a thread that was stopped
 at most k       not measured beside more and more interference

@@ -102,7 +102,8 @@ type Stats struct {
 	// Exhausted says that there is nothing left to try within the bound.
 	Exhausted bool
 	// Complete says that every order of accesses has been seen, but for further
-	// rounds of loops that only wait: Exhausted, without a bound, in one part.
+	// rounds of loops that only wait: Exhausted, in one part, and the bound, if
+	// there is one, has made no difference.
 	Complete bool
 }
 
@@ -120,7 +121,6 @@ func Explore(ctx context.Context, cfg Config, program Program, visit func(*Execu
 	again := newExecution(&cfg)
 	defer again.close()
 	s := newStrategy(&cfg)
-	unbounded := cfg.Strategy == DPOR || cfg.Strategy == DFS && cfg.Bound < 0
 	failed := false
 	for runs := 0; ; runs++ {
 		if runs&63 == 0 && ctx.Err() != nil {
@@ -151,7 +151,7 @@ func Explore(ctx context.Context, cfg Config, program Program, visit func(*Execu
 		}
 		if !s.again(x) {
 			stats.Exhausted = true
-			stats.Complete = unbounded && cfg.Parts <= 1 && stats.Cut == 0 && !failed
+			stats.Complete = !s.(*tree).limited && cfg.Parts <= 1 && stats.Cut == 0 && !failed
 			return stats
 		}
 		if cfg.MaxExecutions > 0 && stats.Executions+stats.Redundant >= cfg.MaxExecutions {

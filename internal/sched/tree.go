@@ -26,6 +26,8 @@ type tree struct {
 	reduce bool
 	bound  int
 
+	limited bool // the bound has kept it from trying something
+
 	// A search in parts tries everything in the nodes above the split, which
 	// takes no knowledge of what lies below them, and shares out what does.
 	part, parts int
@@ -99,6 +101,7 @@ func (t *tree) pick(x *Execution, enabled mask) int {
 			n.sleep, n.sleepWrites = t.sleepers(x, parent, last)
 			available &^= n.sleep
 		} else if t.bound >= 0 && int(n.preemptions) >= t.bound && enabled&bit(int(n.last)) != 0 {
+			t.limited = t.limited || available != bit(int(n.last))
 			available = bit(int(n.last))
 		}
 	}

@@ -44,7 +44,7 @@
 //	I10 Aborts are forgotten at one number: the words are condemned first, then
 //	    the number is drawn, and readers of a condemned word push on the prune
 //	    as they would on a transaction in progress. A prune whose set may have
-//	    grown by then looks again.
+//	    grown by then, or at whose number a guard may have lived, looks again.
 //
 // # What waits for what
 //

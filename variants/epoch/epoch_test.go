@@ -314,3 +314,10 @@ func BenchmarkOps(b *testing.B) {
 		}
 	}
 }
+
+func rollback(t *testing.T, m *Manager, x core.Xid) {
+	t.Helper()
+	if err := m.Rollback(x); err != nil {
+		t.Fatal(err)
+	}
+}

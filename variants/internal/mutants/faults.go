@@ -87,6 +87,7 @@ var epochFaults = []row{
 	{"epoch/required-old-bound", "OldestRequired answers none by the bound from before its walk", Explore},
 	{"epoch/horizon-overwritten", "a horizon is published by a store", Explore},
 	{"epoch/horizon-unnumbered", "a horizon does not say up to which number it has passed", Kit | Explore},
+	{"epoch/horizon-falls-in-gap", "a horizon that a guard stops inside a gap goes back to where the gap begins", Explore},
 	{"epoch/trims-to-oldest-active", "segments are dropped below the oldest active xid, whatever the guards hide", Kit | Explore},
 	{"epoch/aborts-settle", "a segment in which everything has finished is dropped, with its aborts", Kit | Explore},
 	{"epoch/trylock-ignored", "a Begin trims though it did not get the turn", Race},
