@@ -94,6 +94,10 @@ func printSearch(out io.Writer, jobs []job, outcomes []outcome, ended []bool, to
 			c.add(&outcomes[i])
 		}
 	}
+	if len(programs) == 0 {
+		printProgress(out, jobs, outcomes, ended)
+		return
+	}
 	fmt.Fprintf(out, "EXECUTIONS, one for each order of accesses\n\n")
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(w, "program\t%s\t\n", strings.Join(subjects, "\t"))
@@ -131,6 +135,7 @@ func printSearch(out io.Writer, jobs []job, outcomes []outcome, ended []bool, to
 	if cpu > 0 {
 		fmt.Fprintf(out, "%d executions in %v, %.0f a second of each process.\n", executions, took.Round(time.Second), float64(executions)/cpu.Seconds())
 	}
+	fmt.Fprintln(out)
 	printProgress(out, jobs, outcomes, ended)
 }
 

@@ -42,7 +42,7 @@ func TestExplore(t *testing.T) {
 
 func TestExploreProgress(t *testing.T) {
 	code, text, _ := command(t, "explore", "-variant", "rwmutex,sharded", "-program", "none", "-budget", "20s")
-	if code != exitOK || !strings.Contains(text, "wait-free: 1") || !strings.Contains(text, "rwmutex: Commit waits for ever for the ") {
+	if code != exitOK || !strings.Contains(text, "wait-free: 1") || !strings.Contains(text, "rwmutex waits for m.mu: Begin, ") {
 		t.Errorf("exit code %d\n%s", code, text)
 	}
 }

@@ -169,6 +169,8 @@ var Programs = []Program{
 		About: "a prune that waited, and takes effect at more than one instant, or never"},
 	{Name: "prune-release-race", Text: "x=Begin y=Begin Rollback(x) g=Retain; Release(g) || PruneAborted(y) || Status(x); Status(x)",
 		About: "a prune that begins to wait while the last guard leaves, and waits for ever"},
+	{Name: "prune-release-status", Text: "x=Begin Rollback(x) g=Retain PruneAborted; Release(g) Status(x) || PruneAborted",
+		About: "a guard has ended, and what it had kept is being forgotten by somebody else, not yet"},
 	{Name: "prune-release-horizon", Text: "x=Begin y=Begin Rollback(y) g=Retain PruneAborted Commit(x); Release(g) || OldestRequired Status(y)",
 		About: "the horizon shows that a guard has ended, and what it had kept is not forgotten yet"},
 	{Name: "prune-rollback", Text: "x=Begin; Rollback(x) || PruneAborted || Status(x) Status(x)",

@@ -18,7 +18,8 @@ type OpProgress struct {
 	Program  string
 	Op       string // its name, as in package core
 	Steps    int    // the most accesses that one call made, of those that returned
-	Blocked  string // on what it waited for ever while another thread stood still, or ""
+	Blocked  string // how it waited for ever while another thread stood still, or ""
+	On       string // what for: a lock, or another variable
 	Measured bool   // the program is a rung of this operation's ladder,
 	Rounds   int    // this one
 
@@ -118,7 +119,8 @@ func (g *progress) search(ctx context.Context, suspend *sched.Suspension) []int 
 	g.executions += stats.Executions
 	g.complete = g.complete && stats.Complete
 	for _, s := range found {
-		g.ops[s.op].Blocked = g.explain(s.op, s.schedule, suspend)
+		o := g.ops[s.op]
+		o.On, o.Blocked = g.explain(s.op, s.schedule, suspend)
 	}
 	return longest
 }
@@ -137,40 +139,45 @@ func stuckIn(f *sched.Failure) (ops []int) {
 }
 
 // explain says on what op waits in an execution, and who holds that.
-func (g *progress) explain(op opcode, schedule sched.Schedule, suspend *sched.Suspension) string {
+func (g *progress) explain(op opcode, schedule sched.Schedule, suspend *sched.Suspension) (on, how string) {
 	x := sched.Replay(g.c.start, schedule, suspend)
 	f := x.Failure()
 	if f == nil {
-		return "something that it does not wait for when the schedule is run again"
+		return "", "it does not when the schedule is run again"
 	}
 	steps := g.c.stepsOfThreads()
 	events := x.Events()
 	if f.Kind == sched.Livelock {
-		return "end of a loop that reads the same again and again (" + events[len(events)-1].Where + ")"
+		last := events[len(events)-1]
+		return unnumbered(last.Object), "it reads the same again and again: " + last.Where
 	}
 	for _, w := range f.Waiting {
 		if w.Op < 0 || steps[w.Op].op != op {
 			continue
 		}
-		text := fmt.Sprintf("%s of %s", w.For, w.Object)
-		if w.Holder < 0 {
-			return text
-		}
+		how = w.For
 		// The holder's last access to it is where it was taken.
 		for i, e := range slices.Backward(events) {
 			if e.Thread == w.Holder && e.Object == w.Object {
 				if e.Op >= 0 {
-					text += ", which " + operations[steps[e.Op].op].name + " holds"
+					how += ", held by " + operations[steps[e.Op].op].name
 				}
 				if where := events[i].Where; where != "" {
-					text += " (" + where + ")"
+					how += ": " + where
 				}
 				break
 			}
 		}
-		return text
+		return unnumbered(w.Object), how
 	}
-	return ""
+	return "", ""
+}
+
+// unnumbered returns the name of an object without the number that it has in one
+// execution.
+func unnumbered(object string) string {
+	name, _, _ := strings.Cut(object, " #")
+	return name
 }
 
 // A verdict sums up what is known of one operation of one manager.
@@ -180,7 +187,7 @@ type verdict struct {
 	measured bool
 	rungs    [rungs + 1]int // the most accesses on each
 	partial  bool           // some executions on a rung were left out
-	blocked  string
+	blocked  *OpProgress
 }
 
 // verdictOn reads all that is known of op.
@@ -195,8 +202,8 @@ func verdictOn(op string, list []OpProgress) (v verdict) {
 			v.measured, v.partial = true, v.partial || !o.Complete
 			v.rungs[o.Rounds] = max(v.rungs[o.Rounds], o.Steps)
 		}
-		if v.blocked == "" {
-			v.blocked = o.Blocked
+		if v.blocked == nil && o.Blocked != "" {
+			v.blocked = &o
 		}
 	}
 	return v
@@ -210,7 +217,7 @@ func (v *verdict) String() string {
 	switch {
 	case !v.seen:
 		return "-"
-	case v.blocked != "":
+	case v.blocked != nil:
 		return "blocks"
 	case v.measured && v.rungs[rungs] > v.rungs[rungs-1]:
 		texts := make([]string, len(v.rungs))
@@ -233,26 +240,35 @@ func (v *verdict) String() string {
 func WriteProgress(w io.Writer, managers []string, of map[string][]OpProgress) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "operation\t%s\n", strings.Join(managers, "\t"))
-	var waits []string
+	type wait struct{ manager, on string }
+	var waits []wait
+	waiting := map[wait][]string{} // the operations
+	example := map[wait]string{}
 	for op := range opcodes {
-		if op == opInsert || op == opDelete {
-			continue
-		}
 		name := operations[op].name
 		row := []string{name}
+		unknown := true
 		for _, m := range managers {
 			v := verdictOn(name, of[m])
 			row = append(row, v.String())
-			if v.blocked != "" {
-				waits = append(waits, fmt.Sprintf("%s: %s waits for ever for the %s\n", m, name, v.blocked))
+			unknown = unknown && !v.seen
+			if v.blocked != nil {
+				k := wait{m, v.blocked.On}
+				if waiting[k] == nil {
+					waits = append(waits, k)
+					example[k] = name + ": " + v.blocked.Blocked
+				}
+				waiting[k] = append(waiting[k], name)
 			}
 		}
-		fmt.Fprintln(t, strings.Join(row, "\t"))
+		if !unknown {
+			fmt.Fprintln(t, strings.Join(row, "\t"))
+		}
 	}
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, `
+	fmt.Fprint(w, `
 wait-free: k    at most k accesses of its own, however much others interfered
                 (k?: among the executions that were tried, which are not all;
                 seldom n: more where a program meets what is rare, such as the end
@@ -260,7 +276,17 @@ wait-free: k    at most k accesses of its own, however much others interfered
 lock-free: ...  the most accesses beside 0, 1, 2, 3 rounds of interference; they grow
 blocks          it waits for a thread that was stopped
 at most k       not measured beside more and more interference
-
-%s`, strings.Join(waits, ""))
-	return err
+`)
+	for _, m := range managers { // in this order
+		for _, k := range waits {
+			if k.manager != m {
+				continue
+			}
+			text := fmt.Sprintf("%s waits for %s: %s", m, k.on, strings.Join(waiting[k], ", "))
+			if _, err := fmt.Fprintf(w, "\n%s\n  as %s\n", strings.Join(wrap(text, 84), "\n  "), example[k]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }

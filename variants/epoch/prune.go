@@ -107,8 +107,9 @@ func (m *Manager) pruneDeferred() {
 	}
 	ready := u.deferred[:n]
 	u.deferred = slices.Clone(u.deferred[n:])
-	m.waiting.Store(len(u.deferred) > 0)
-
+	if fault.On == "epoch/waiting-cleared-early" {
+		m.waiting.Store(len(u.deferred) > 0)
+	}
 	r := m.roundUp(0)
 	for _, d := range undominated(ready) {
 		r.below = d.below
@@ -116,6 +117,9 @@ func (m *Manager) pruneDeferred() {
 	}
 	for !r.execute(r.prune.word.Load(), m.clock.fence()) {
 	}
+	// Not before: a Release that sees that nothing waits any more returns, and
+	// what its guard kept must have been forgotten by then.
+	m.waiting.Store(len(u.deferred) > 0)
 	if len(r.cells) > 0 {
 		m.trim()
 	}

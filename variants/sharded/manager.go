@@ -324,6 +324,12 @@ func (m *Manager) ObserveCommitted(x core.Xid) error {
 			}
 			return nil
 		}
+		// A snapshot without locks that sees the new bound must find that the
+		// versions have moved too, or it hides the gap from those who see that
+		// it has been allocated.
+		for k := range m.shards {
+			m.shards[k].touch()
+		}
 		// Begins go on, and take effect before this instant or after it.
 		if fault.On == "sharded/observe-overwrites" {
 			m.next.Store(uint64(bound))
@@ -343,7 +349,6 @@ func (m *Manager) skip(bound, end core.Xid) {
 		f := s.fates.Write()
 		m.extend(f, bound)
 		f.frontier = m.after(k, end)
-		s.touch()
 	}
 }
 

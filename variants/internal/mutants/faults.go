@@ -102,6 +102,7 @@ var epochFaults = []row{
 	{"epoch/prune-draws-first", "a prune draws its number, then loads its word, and with it a bound above that number", Explore},
 	{"epoch/condemn-unpushed", "a prune passes over what is in progress and leaves no trace", Explore},
 	{"epoch/defer-unchecked", "a prune that goes waiting does not look whether its guards have gone just now", Explore},
+	{"epoch/waiting-cleared-early", "the prunes that waited are taken off the list, and a Release returns before they have forgotten", Explore},
 	{"epoch/deferrals-merged", "a prune that goes waiting takes the place of those that wait", Explore},
 	{"epoch/deferral-covers-later", "a prune covers what rolled back after its instant", Kit | Explore},
 	{"epoch/sentence-unchecked", "a reader of a condemned word asks the current prune, which may be the next one", Explore},
