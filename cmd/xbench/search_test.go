@@ -12,6 +12,7 @@ import (
 
 	"xidlab/harness/explore"
 	"xidlab/internal/sched"
+	"xidlab/variants"
 )
 
 // The processes that a search starts are this test binary.
@@ -131,6 +132,24 @@ func TestWorkers(t *testing.T) {
 	}
 	if o, alive := start().do(t.Context(), &search, 50*time.Millisecond-search.Limit); alive || o.Error != "it hangs" {
 		t.Errorf("late: %+v, alive %v", o, alive)
+	}
+}
+
+// TestDocs: docs/verification.md has a row for each program and each mutant.
+func TestDocs(t *testing.T) {
+	page, err := os.ReadFile("../../docs/verification.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range explore.Programs {
+		if !strings.Contains(string(page), " "+p.Name+" ") {
+			t.Errorf("no program %s: run what the page says, and put in what it prints", p.Name)
+		}
+	}
+	for _, m := range variants.Mutants() {
+		if !strings.Contains(string(page), "\n"+m.Name+" ") {
+			t.Errorf("no mutant %s: run what the page says, and put in what it prints", m.Name)
+		}
 	}
 }
 

@@ -48,6 +48,9 @@
 //     60, 94, 167, 591 at one thread with 2, 4, 8, 16, 64 shards. So the default
 //     is as many shards as processors, or the next power of two.
 //
+// (These are from before atomic operations and locks were inlined, see
+// docs/verification.md; BenchmarkBeginCommit has lost up to a third since.)
+//
 // # What was tried and not kept
 //
 // Prototypes of begin+commit alone, as above, when the one that was kept took 9
