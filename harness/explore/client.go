@@ -12,8 +12,8 @@ import (
 // belongs to one search.
 type client struct {
 	*script
-	open    func() core.Manager
-	ordered bool // what the managers say
+	traits
+	open func() core.Manager
 
 	m      core.Manager
 	xids   []core.Xid // by variable, as the next two
@@ -45,7 +45,7 @@ func newClient(s *script, open func() core.Manager) *client {
 		ops += len(t)
 	}
 	c := &client{
-		script: s, open: open, ordered: open().Ordered(),
+		script: s, open: open, traits: traitsOf(open()),
 		xids:   make([]core.Xid, len(s.vars)),
 		snaps:  make([]core.Snapshot, len(s.vars)),
 		guards: make([]core.Guard, len(s.vars)),
@@ -100,7 +100,7 @@ func (c *client) finish() (panicked any) {
 		}
 	})
 	q := questions{words: c.final[:0]}
-	q.ask(c.m, c.ordered, c.vars, c.snaps, c.guards, c.known)
+	q.ask(c.m, c.traits, c.vars, c.snaps, c.guards, c.known)
 	c.final = q.words
 	return nil
 }

@@ -230,6 +230,15 @@ func TestLacks(t *testing.T) {
 	if err != nil || !slices.Equal(r.Lacks, []string{"core.Retainer", "core.Checkpointer"}) || r.Stats.Executions != 0 {
 		t.Errorf("lacks %v, %d executions, %v", r.Lacks, r.Stats.Executions, err)
 	}
+	// What it does not have, it is not asked about in the end either.
+	for _, p := range Programs {
+		if p.Large {
+			continue
+		}
+		if r, err := Run(context.Background(), open, p, sched.Config{}); err != nil || r.Violation != nil || len(r.Lacks) == 0 && !r.Stats.Complete {
+			t.Errorf("%s: %v, %+v", p.Name, err, r)
+		}
+	}
 	if _, err := Replay(open, mustFind(t, "group"), nil); err == nil || !strings.Contains(err.Error(), "core.GroupCommitter") {
 		t.Errorf("replayed on a manager that commits no groups: %v", err)
 	}

@@ -16,21 +16,21 @@ import (
 // script's.
 type follower struct {
 	*script
-	ordered bool
-	m       *spec.Manager
-	snaps   []core.Snapshot
-	guards  []core.Guard
-	keys    [][]version
-	xids    []core.Xid // by variable: the manager's answers
-	known   []core.Xid // handed out by the manager, at whatever time
+	traits
+	m      *spec.Manager
+	snaps  []core.Snapshot
+	guards []core.Guard
+	keys   [][]version
+	xids   []core.Xid // by variable: the manager's answers
+	known  []core.Xid // handed out by the manager, at whatever time
 
 	explain bool
 	reason  string // why the last answer was not allowed, if explain is on
 }
 
-func newFollower(s *script, ordered bool, xids, known []core.Xid) *follower {
+func newFollower(s *script, of traits, xids, known []core.Xid) *follower {
 	return &follower{
-		script: s, ordered: ordered, m: spec.New(), xids: xids, known: known,
+		script: s, traits: of, m: spec.New(), xids: xids, known: known,
 		snaps:  make([]core.Snapshot, len(s.vars)),
 		guards: make([]core.Guard, len(s.vars)),
 		keys:   make([][]version, len(s.keys)),
@@ -329,7 +329,7 @@ func (f *follower) ends(got []uint64) bool {
 		return false
 	}
 	q := questions{follow: got, want: f.m, explain: f.explain}
-	q.ask(f.m, f.ordered, f.vars, f.snaps, f.guards, f.known)
+	q.ask(f.m, f.traits, f.vars, f.snaps, f.guards, f.known)
 	if slices.Equal(q.words, got) {
 		return true
 	}

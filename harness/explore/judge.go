@@ -15,7 +15,7 @@ import (
 // is for the caller; so the specification is run once for many orders.
 type judge struct {
 	*script
-	ordered         bool
+	traits
 	setupWrong      string // why the setup is wrong, or ""
 	setup, ops, end []answer
 	setupNext       []core.Xid
@@ -53,7 +53,7 @@ type move struct {
 // newJudge returns the judge of the answers that c has now.
 func newJudge(c *client) *judge {
 	j := &judge{
-		script: c.script, ordered: c.ordered,
+		script: c.script, traits: c.traits,
 		setup: cloneAnswers(c.setup), ops: cloneAnswers(c.threads), end: cloneAnswers(c.end),
 		setupNext: slices.Clone(c.setupNext), endNext: slices.Clone(c.endNext),
 		xids: slices.Clone(c.xids), known: slices.Clone(c.known), final: slices.Clone(c.final),
@@ -78,7 +78,7 @@ func cloneAnswers(as []answer) []answer {
 
 // begin returns a follower that has done the setup.
 func (j *judge) begin(explain bool) (*follower, bool) {
-	f := newFollower(j.script, j.ordered, j.xids, j.known)
+	f := newFollower(j.script, j.traits, j.xids, j.known)
 	f.explain = explain
 	ok := f.sequence(j.script.setup, j.setup, j.setupNext)
 	return f, ok

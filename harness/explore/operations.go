@@ -120,6 +120,14 @@ const (
 
 var capabilityNames = []string{"Retainer", "Pinner", "Pruner", "Recoverer", "Checkpointer", "KeyReserver", "GroupCommitter"}
 
+// traits are what the managers of an exploration have in common.
+type traits struct {
+	ordered bool
+	have    capability
+}
+
+func traitsOf(m core.Manager) traits { return traits{m.Ordered(), capabilitiesOf(m)} }
+
 func capabilitiesOf(m core.Manager) (c capability) {
 	note := func(ok bool, one capability) {
 		if ok {

@@ -250,7 +250,7 @@ func (h *made) someSequence(precedes [][]bool, alone []bool) bool {
 	var path []int // operations; one with two phases occurs twice
 	var try func() bool
 	follow := func(end bool) bool {
-		f := newFollower(h.c.script, h.c.ordered, h.c.xids, h.c.known)
+		f := newFollower(h.c.script, h.c.traits, h.c.xids, h.c.known)
 		if !f.sequence(h.c.script.setup, h.c.setup, h.c.setupNext) {
 			return false
 		}

@@ -64,9 +64,10 @@ func (q *questions) refused(s core.Snapshot) bool {
 	return q.want != nil && i < len(q.follow) && q.follow[i] == wordTooOld && q.want.MayForget(s)
 }
 
-// ask asks m everything. The snapshots and guards are those of the variables;
+// ask asks m everything that managers like those explored can be asked.
+// The snapshots and guards are those of the variables;
 // some may be missing.
-func (q *questions) ask(m core.Manager, ordered bool, vars []variable, snaps []core.Snapshot, guards []core.Guard, known []core.Xid) {
+func (q *questions) ask(m core.Manager, of traits, vars []variable, snaps []core.Snapshot, guards []core.Guard, known []core.Xid) {
 	next := m.PeekNext()
 	q.put(uint64(next), "PeekNext")
 	q.outcomes(m, known, next)
@@ -84,9 +85,10 @@ func (q *questions) ask(m core.Manager, ordered bool, vars []variable, snaps []c
 				name = "the snapshot without a name"
 			}
 		}
-		q.snapshot(snaps[i], name, ordered, known, next)
+		q.snapshot(snaps[i], name, of.ordered, known, next)
 	}
-	if p, ok := m.(core.Pinner); ok {
+	if of.have&pins != 0 {
+		p := m.(core.Pinner)
 		for _, x := range known {
 			q.put(uint64(p.PinCount(x)), "PinCount", x)
 		}
@@ -94,9 +96,9 @@ func (q *questions) ask(m core.Manager, ordered bool, vars []variable, snaps []c
 		q.put(uint64(x), "OldestPinned")
 		q.put(truth(ok), "OldestPinned, whether there is one")
 	}
-	q.required(m)
-	if c, ok := m.(core.Checkpointer); ok {
-		bound, excluded := c.CheckpointExcluded()
+	q.required(m, of)
+	if of.have&checkpoints != 0 {
+		bound, excluded := m.(core.Checkpointer).CheckpointExcluded()
 		q.put(uint64(bound), "the bound of CheckpointExcluded")
 		q.set(excluded, "CheckpointExcluded")
 	}
@@ -109,7 +111,7 @@ func (q *questions) ask(m core.Manager, ordered bool, vars []variable, snaps []c
 			}
 			q.put(truth(released), name)
 			if released {
-				q.required(m)
+				q.required(m, of)
 				q.outcomes(m, known, next)
 			}
 		}
@@ -224,9 +226,9 @@ func wordText(name string, word uint64) string {
 	return nameXid(core.Xid(word))
 }
 
-func (q *questions) required(m core.Manager) {
-	if r, ok := m.(core.Retainer); ok {
-		h, ok := r.OldestRequired()
+func (q *questions) required(m core.Manager, of traits) {
+	if of.have&retains != 0 {
+		h, ok := m.(core.Retainer).OldestRequired()
 		q.put(uint64(h), "OldestRequired")
 		q.put(truth(ok), "OldestRequired, whether something is")
 	}
