@@ -101,7 +101,7 @@ func printSearch(out io.Writer, jobs []job, outcomes []outcome, ended []bool, to
 	fmt.Fprintf(out, "EXECUTIONS, one for each order of accesses\n\n")
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(w, "program\t%s\t\n", strings.Join(subjects, "\t"))
-	var complete, bounded, other int
+	var complete, bounded, other, wrong int
 	var executions int
 	var cpu time.Duration
 	for _, p := range programs {
@@ -112,6 +112,8 @@ func printSearch(out io.Writer, jobs []job, outcomes []outcome, ended []bool, to
 			executions += c.Executions + c.Redundant
 			cpu += c.took
 			switch {
+			case c.wrong:
+				wrong++
 			case c.lacks:
 			case c.complete():
 				complete++
@@ -124,14 +126,20 @@ func printSearch(out io.Writer, jobs []job, outcomes []outcome, ended []bool, to
 		fmt.Fprintln(w)
 	}
 	w.Flush()
-	fmt.Fprintf(out, "\n%d searches are complete: every interleaving has been judged", complete)
-	if bounded > 0 {
-		fmt.Fprintf(out, "; %d (n/b) within the bound:\nevery schedule with at most b preemptions", bounded)
+	fmt.Fprintln(out)
+	for _, line := range []struct {
+		n    int
+		text string
+	}{
+		{complete, "complete: every interleaving has been judged"},
+		{bounded, "n/b, complete within the bound: every schedule with at most b preemptions"},
+		{other, ">n: as far as the strategy, or the budget, went"},
+		{wrong, "WRONG: see above"},
+	} {
+		if line.n > 0 {
+			fmt.Fprintf(out, "%4d searches  %s\n", line.n, line.text)
+		}
 	}
-	if other > 0 {
-		fmt.Fprintf(out, "; %d (>n) went as far\nas the budget, or what was found, let them", other)
-	}
-	fmt.Fprintf(out, ".\n")
 	if cpu > 0 {
 		fmt.Fprintf(out, "%d executions in %v, %.0f a second of each process.\n", executions, took.Round(time.Second), float64(executions)/cpu.Seconds())
 	}

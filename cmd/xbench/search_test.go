@@ -26,12 +26,12 @@ func TestMain(m *testing.M) {
 func TestExplore(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "found")
 	code, text, log := command(t, "explore", "-o", out, "-program", "snapshot,double-finish", "-budget", "20s", "-progress=false")
-	if code != exitOK || !strings.Contains(text, "double-finish") || !strings.Contains(text, "6 searches are complete") {
+	if code != exitOK || !strings.Contains(text, "double-finish") || !strings.Contains(text, "6 searches  complete: ") {
 		t.Errorf("exit code %d\n%s\n%s", code, text, log)
 	}
 	for _, flags := range []string{"-strategy dfs -bound 1", "-strategy dfs -bound -1", "-strategy pct", "-strategy random -seed 3"} {
 		code, text, _ := command(t, append(strings.Fields("explore -variant epoch -program snapshot -budget 1s -processes 1 -progress=false "+flags), "-o", out)...)
-		complete := strings.Contains(text, "1 searches are complete")
+		complete := strings.Contains(text, "1 searches  complete: ")
 		if code != exitOK || complete != (flags == "-strategy dfs -bound -1") {
 			t.Errorf("%s: exit code %d, complete: %v\n%s", flags, code, complete, text)
 		}
