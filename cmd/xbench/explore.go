@@ -3,16 +3,13 @@ package main
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"runtime"
 	"strings"
 	"time"
 
 	"github.com/peterbourgon/ff/v3/ffcli"
 
-	"xidlab/harness/workload"
 	"xidlab/internal/sched"
-	"xidlab/variants"
 )
 
 // exploreFlags are the flags of xbench explore, as typed.
@@ -108,20 +105,4 @@ EXAMPLES
 			return killMutants(ctx, std, f)
 		},
 	}
-}
-
-func variantNamed(name string) (*variants.Variant, error) {
-	var known []string
-	for i, v := range variants.All {
-		if v.Name == name {
-			return &variants.All[i], nil
-		}
-		known = append(known, v.Name)
-	}
-	return nil, usageError(workload.CheckName("variant", name, known))
-}
-
-// needsSim says how to run a command that only the sim build has.
-func needsSim(command string) error {
-	return usageError(fmt.Errorf("this build does not schedule threads: go run -tags sim ./cmd/xbench %s", command))
 }

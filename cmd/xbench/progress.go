@@ -54,11 +54,6 @@ func (p *progress) show(at harness.Progress) {
 	}
 }
 
-// count shows how many of several things have been done, and the last of them.
-func (p *progress) count(done, total int, what string) {
-	p.show(harness.Progress{Done: done, Total: total, Row: what, Left: time.Since(p.began) / time.Duration(done) * time.Duration(total-done)})
-}
-
 // clear removes the line from a terminal.
 func (p *progress) clear() {
 	if p.columns > 0 {

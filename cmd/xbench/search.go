@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"xidlab/core"
+	"xidlab/harness"
 	"xidlab/harness/atomicfile"
 	"xidlab/harness/explore"
 	"xidlab/harness/workload"
@@ -240,6 +241,11 @@ func reportViolation(std streams, f *exploreFlags, j *job, o *outcome) {
 		return
 	}
 	fmt.Fprintf(std.out, "\n%s.html shows it\n\n", file)
+}
+
+// count shows how many of several things have been done, and the last of them.
+func (p *progress) count(done, total int, what string) {
+	p.show(harness.Progress{Done: done, Total: total, Row: what, Left: time.Since(p.began) / time.Duration(done) * time.Duration(total-done)})
 }
 
 // describeSearch says in words how a search was made.

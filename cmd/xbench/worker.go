@@ -18,6 +18,7 @@ import (
 
 	"xidlab/core/coretest"
 	"xidlab/harness/explore"
+	"xidlab/harness/workload"
 	"xidlab/internal/sched"
 	"xidlab/variants"
 )
@@ -210,6 +211,17 @@ func anyBlocks(ctx context.Context, name string) (o outcome) {
 		}
 	}
 	return o
+}
+
+func variantNamed(name string) (*variants.Variant, error) {
+	var known []string
+	for i, v := range variants.All {
+		if v.Name == name {
+			return &variants.All[i], nil
+		}
+		known = append(known, v.Name)
+	}
+	return nil, usageError(workload.CheckName("variant", name, known))
 }
 
 func mutantNamed(name string) (*variants.Mutant, error) {

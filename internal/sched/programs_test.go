@@ -1,5 +1,7 @@
 package sched
 
+//lint:file-ignore SA2001 critical sections are what the programs here are about, whatever is in them
+
 import (
 	"context"
 	"testing"
