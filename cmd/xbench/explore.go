@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"math"
 	"runtime"
 	"strings"
 	"time"
@@ -25,7 +26,7 @@ type exploreFlags struct {
 
 const (
 	exploreBudget = 3 * time.Minute
-	usualBound    = -2 // not on the command line
+	usualBound    = math.MinInt // not on the command line
 )
 
 func exploreCommand(std streams, help *bytes.Buffer) *ffcli.Command {

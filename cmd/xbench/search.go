@@ -177,11 +177,13 @@ func chosenSearch(f *exploreFlags, large bool) (cfg sched.Config, err error) {
 		return cfg, nil
 	}
 	switch {
+	case f.strategy == "":
+		err = errors.New("-bound is for -strategy dfs and -strategy pct; say which")
 	case cfg.Strategy == sched.DFS && f.bound < -1:
 		err = fmt.Errorf("-bound %d: of dfs it is a number of preemptions, or -1 for any", f.bound)
 	case cfg.Strategy == sched.PCT && f.bound < 1:
 		err = fmt.Errorf("-bound %d: of pct it is at least 1", f.bound)
-	case f.strategy != "" && cfg.Strategy != sched.DFS && cfg.Strategy != sched.PCT:
+	case cfg.Strategy != sched.DFS && cfg.Strategy != sched.PCT:
 		err = fmt.Errorf("-bound is for dfs and pct; %v has none", cfg.Strategy)
 	}
 	return cfg, err

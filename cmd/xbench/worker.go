@@ -72,15 +72,28 @@ func served() bool {
 	return true
 }
 
-// work does the jobs that it reads, until there are no more.
+// work does the jobs that it reads. When there are no more to come it ends the
+// process, whatever it is at: nobody waits for that any more.
 func work(in io.Reader, out io.Writer) error {
-	jobs, outcomes := json.NewDecoder(in), json.NewEncoder(out)
+	jobs, outcomes := make(chan job), json.NewEncoder(out)
+	failed := make(chan error)
+	go func() {
+		for in := json.NewDecoder(in); ; {
+			var j job
+			if err := in.Decode(&j); err == io.EOF {
+				os.Exit(exitOK)
+			} else if err != nil {
+				failed <- err
+			}
+			jobs <- j
+		}
+	}()
 	for {
 		var j job
-		if err := jobs.Decode(&j); err == io.EOF {
-			return nil
-		} else if err != nil {
+		select {
+		case err := <-failed:
 			return err
+		case j = <-jobs:
 		}
 		began := time.Now()
 		o := j.do()

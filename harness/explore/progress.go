@@ -192,6 +192,7 @@ type verdict struct {
 
 // verdictOn reads all that is known of op.
 func verdictOn(op string, list []OpProgress) (v verdict) {
+	var searched [rungs + 1]bool
 	for _, o := range list {
 		if o.Op != op {
 			continue
@@ -201,11 +202,14 @@ func verdictOn(op string, list []OpProgress) (v verdict) {
 		if o.Measured && o.Rounds <= rungs {
 			v.measured, v.partial = true, v.partial || !o.Complete
 			v.rungs[o.Rounds] = max(v.rungs[o.Rounds], o.Steps)
+			searched[o.Rounds] = true
 		}
 		if v.blocked == nil && o.Blocked != "" {
 			v.blocked = &o
 		}
 	}
+	// Of a ladder without all its rungs nothing can be said: an interrupt came.
+	v.measured = v.measured && !slices.Contains(searched[:], false)
 	return v
 }
 

@@ -5,7 +5,8 @@ import "fmt"
 // A Cell holds plain shared memory: what a lock protects, or what one thread
 // hands to another. An access is no step: it is checked against those of other
 // threads that it is not ordered with, which finds every data race that some
-// schedule has. The cell's granularity is the whole T.
+// schedule has. The cell's granularity is the whole T. What Read and Write return
+// must not be used once the lock is given up: only the calls are seen.
 type Cell[T any] struct {
 	header
 	v T

@@ -36,7 +36,7 @@ type Execution struct {
 	over      bool // no more decisions
 	unwinding bool // threads that have not ended are made to
 	discarded bool // the strategy broke it off
-	idle      int  // waits that nobody ended, cut short (see spin)
+	idle      int  // waits that nobody had declared (see spin)
 
 	events    []event
 	node      int32 // the strategy's, of the event that comes next
@@ -334,7 +334,7 @@ func (x *Execution) record(o *object, k kind) {
 	} else {
 		o.read.join(&t.clk)
 		o.reads[t.id] = i
-		if k == read {
+		if k == read || k == miss {
 			t.seen = append(t.seen, sighting{o, o.version})
 		}
 	}

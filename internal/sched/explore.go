@@ -94,16 +94,17 @@ type Stats struct {
 	Longest    int // execution, in accesses
 	Repeated   int // executions that were run once more, to see whether they repeat
 
-	// Cut is how many waits were cut short that the program had not declared:
-	// rounds of a loop in which a thread read the same values for the eighth
-	// time and nobody was left to change them.
+	// Cut is how many threads were made to wait for a change though the program
+	// had not declared that they do: they had read the same values for the eighth
+	// time. What a loop does after more rounds than that is seen only if nobody
+	// is left to end the wait.
 	Cut int
 
 	// Exhausted says that there is nothing left to try within the bound.
 	Exhausted bool
 	// Complete says that every order of accesses has been seen, but for further
-	// rounds of loops that only wait: Exhausted, in one part, and the bound, if
-	// there is one, has made no difference.
+	// rounds of declared waits: Exhausted, in one part, Cut is 0, and the bound,
+	// if there is one, has made no difference.
 	Complete bool
 }
 

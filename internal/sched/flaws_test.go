@@ -237,6 +237,28 @@ var racy = map[string]Program{
 		f := func() { a.Store(1); *c.Write() = 1 }
 		return []func(){f, f}
 	},
+	"a failed try that says who has the lock": func() []func() {
+		var mu, k Mutex
+		var c Cell[int]
+		return []func(){
+			func() {
+				*c.Write() = 1
+				mu.Lock()
+				c.Read()
+				mu.Unlock()
+				k.Lock()
+				mu.Lock()
+				c.Read()
+				mu.Unlock()
+				k.Unlock()
+			},
+			func() {
+				if !k.TryLock() && !mu.TryLock() {
+					c.Read()
+				}
+			},
+		}
+	},
 	"read before a write that a flag announces": func() []func() {
 		var done Bool
 		var c Cell[int]

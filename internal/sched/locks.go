@@ -60,7 +60,7 @@ func (m *Mutex) TryLock() bool {
 	if o.isLock = true; ok {
 		x.take(o, take)
 	} else {
-		x.record(o, read)
+		x.record(o, miss)
 	}
 	if x.detailed {
 		x.note("TryLock() = %v", ok)
@@ -187,9 +187,11 @@ func (m *RWMutex) TryRLock() bool {
 	}
 	o := x.step(try, &m.header, "RWMutex")
 	ok := o.writer < 0
-	x.record(o, rtake)
 	if o.isLock = true; ok {
+		x.record(o, rtake)
 		o.readers++
+	} else {
+		x.record(o, miss)
 	}
 	if x.detailed {
 		x.note("TryRLock() = %v", ok)

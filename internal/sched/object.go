@@ -62,7 +62,7 @@ func (x *Execution) of(h *header, what string) *object {
 type kind uint8
 
 const (
-	read     kind = iota // a load; a compare-and-swap or TryLock that failed
+	read     kind = iota // a load; a compare-and-swap that failed
 	write                // a store
 	update               // reads and writes in one: Add, Swap, a successful compare-and-swap
 	compare              // a compare-and-swap that has not happened yet
@@ -71,23 +71,24 @@ const (
 	take                 // a successful TryLock
 	unlock               //
 	rlock                // waits until no writer holds it or waits for it
-	rtake                // a TryRLock, successful or not
+	rtake                // a successful TryRLock
 	runlock              //
 	announce             // the first half of a writer's Lock: from here on new readers wait
 	acquire              // the second half: waits until the readers have left
-	refuse               // a writer's TryLock that failed
+	refuse               // a writer's TryLock of an RWMutex that failed
+	miss                 // another try that failed
 	await                // waits until something changes that the thread has read
 )
 
 var kindNames = [...]string{"read", "write", "update", "compare-and-swap", "lock", "try-lock", "try-lock", "unlock",
-	"read-lock", "try-read-lock", "read-unlock", "lock (announce)", "lock (readers have left)", "try-lock", "change"}
+	"read-lock", "try-read-lock", "read-unlock", "lock (announce)", "lock (readers have left)", "try-lock", "try-lock", "change"}
 
 // writes reports whether k is dependent on every access of its object. The
 // others are dependent only on those that write: reads commute, and so do
 // readers of a lock that come and go.
 func (k kind) writes() bool {
 	switch k {
-	case read, rlock, rtake, runlock, await:
+	case read, rlock, rtake, runlock, miss, await:
 		return false
 	}
 	return true

@@ -143,8 +143,9 @@ func TestSuspend(t *testing.T) {
 }
 
 // TestSpinning: a loop that waits without saying so does not make the search
-// infinite; one that tries a number of times and then does something else is
-// seen to, and the search does not call itself complete.
+// infinite, and the search does not call itself complete: the loop may be one that
+// tries so many times and then does something else, which is seen if nobody is left
+// to end the wait.
 func TestSpinning(t *testing.T) {
 	wait := func() []func() {
 		var a, b Bool
@@ -153,7 +154,7 @@ func TestSpinning(t *testing.T) {
 			}
 		}, func() { a.Store(true); b.Store(true) }}
 	}
-	if _, stats, failures := traces(t, Config{}, wait); !stats.Complete || len(failures) > 0 || stats.Executions > 1000 {
+	if _, stats, failures := traces(t, Config{}, wait); !stats.Exhausted || stats.Complete || stats.Cut == 0 || len(failures) > 0 || stats.Executions > 1000 {
 		t.Errorf("%+v, %v", stats, failures)
 	}
 	gaveUp := false

@@ -7,8 +7,9 @@ import (
 
 // Yield is for loops that wait for another thread: the current one goes on when
 // something has changed that it has read since it last wrote, or yielded. If
-// nobody is left to change it, that is a deadlock. Outside an exploration it
-// lets other goroutines run.
+// nobody is left to change it, that is a deadlock. So a loop that gives up after
+// so many rounds must not say Yield: it would never be seen to. Outside an
+// exploration it lets other goroutines run.
 func Yield() {
 	x := running.Load()
 	switch {
@@ -42,6 +43,7 @@ func (x *Execution) spin(t *thread) {
 		}
 		if same {
 			t.spun = true
+			x.idle++
 			x.await(t, tail[:period])
 			t.spun = false
 			return
@@ -102,7 +104,6 @@ func (x *Execution) letSpinnersGo() (enabled mask) {
 	for i, t := range x.threads {
 		if !t.done && t.pending == await && t.spun && !x.suspended(t) {
 			t.free = true
-			x.idle++
 			enabled |= bit(i)
 		}
 	}

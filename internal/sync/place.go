@@ -10,7 +10,8 @@ import (
 // A Cell holds plain shared memory: what a lock protects, or what one thread
 // hands to another. In a normal build it costs nothing; under the sim tag every
 // access is checked for a data race. Its granularity is the whole T: group in
-// one Cell what is protected together.
+// one Cell what is protected together, and do not use what Read and Write return
+// once the lock is given up: only the calls are seen.
 type Cell[T any] struct{ v T }
 
 // Read returns the contents for reading.
