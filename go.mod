@@ -4,6 +4,7 @@ go 1.26.0
 
 require (
 	github.com/HdrHistogram/hdrhistogram-go v1.4.0
+	github.com/anishathalye/porcupine v1.3.1
 	github.com/jedib0t/go-pretty/v6 v6.9.2
 	github.com/loov/hrtime v1.0.3
 	github.com/peterbourgon/ff/v3 v3.4.0

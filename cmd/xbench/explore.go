@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"math"
 	"runtime"
 	"strings"
 	"time"
@@ -16,7 +15,7 @@ import (
 // exploreFlags are the flags of xbench explore, as typed.
 type exploreFlags struct {
 	variant, mutant, program, strategy string
-	bound                              int
+	bound                              string
 	budget                             time.Duration
 	seed                               uint64
 	processes                          int
@@ -24,10 +23,7 @@ type exploreFlags struct {
 	replay, out                        string
 }
 
-const (
-	exploreBudget = 3 * time.Minute
-	usualBound    = math.MinInt // not on the command line
-)
+const exploreBudget = 3 * time.Minute
 
 func exploreCommand(std streams, help *bytes.Buffer) *ffcli.Command {
 	f := &exploreFlags{}
@@ -36,7 +32,7 @@ func exploreCommand(std streams, help *bytes.Buffer) *ffcli.Command {
 	fs.StringVar(&f.mutant, "mutant", "", "a mutant instead, by its `NAME` (see xbench mutants -list)")
 	fs.StringVar(&f.program, "program", "", "only these programs, `NAME,...`, or one as a text (see -list);\n\tnone: only what -progress does")
 	fs.StringVar(&f.strategy, "strategy", "", "of the search: "+strings.Join(sched.Strategies(), ", ")+" (default: dpor;\n\tfor large programs dfs, with a bound that grows from 2 as long as\n\tthere is time)")
-	fs.IntVar(&f.bound, "bound", usualBound, "of dfs: `N` preemptions in an execution, -1 for any number (default 2);\n\tof pct: the orderings that a bug may need (default 3)")
+	fs.StringVar(&f.bound, "bound", "", "of dfs: `N` preemptions in an execution, -1 for any number (default 2);\n\tof pct: the orderings that a bug may need (default 3)")
 	fs.DurationVar(&f.budget, "budget", exploreBudget, "about how long to search, all together")
 	fs.Uint64Var(&f.seed, "seed", 1, "of pct and random")
 	fs.IntVar(&f.processes, "processes", runtime.NumCPU(), "search in `N` processes")

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -116,7 +117,7 @@ func plannedJobs(f *exploreFlags) (jobs []job, err error) {
 			}
 			for _, s := range subjects {
 				s.Layer, s.Program, s.Config = layerExplore, p, cfg
-				s.Deepen = large && f.strategy == "" && f.bound == usualBound
+				s.Deepen = large && f.strategy == "" && f.bound == ""
 				parts := 1
 				if !s.Deepen && len(programs)*len(subjects) < f.processes {
 					parts = f.processes
@@ -162,7 +163,7 @@ func chosenSubjects(f *exploreFlags) (subjects []job, err error) {
 
 // chosenSearch returns how to search a program.
 func chosenSearch(f *exploreFlags, large bool) (cfg sched.Config, err error) {
-	cfg.Seed, cfg.Bound = f.seed, f.bound
+	cfg.Seed = f.seed
 	if large {
 		cfg.Strategy = sched.DFS
 	}
@@ -172,17 +173,20 @@ func chosenSearch(f *exploreFlags, large bool) (cfg sched.Config, err error) {
 		}
 		cfg.Strategy, _ = sched.ParseStrategy(f.strategy)
 	}
-	if f.bound == usualBound {
+	if f.bound == "" {
 		cfg.Bound = map[sched.Strategy]int{sched.DFS: 2, sched.PCT: 3}[cfg.Strategy]
 		return cfg, nil
+	}
+	if cfg.Bound, err = strconv.Atoi(f.bound); err != nil {
+		return cfg, fmt.Errorf("-bound %q: give a number", f.bound)
 	}
 	switch {
 	case f.strategy == "":
 		err = errors.New("-bound is for -strategy dfs and -strategy pct; say which")
-	case cfg.Strategy == sched.DFS && f.bound < -1:
-		err = fmt.Errorf("-bound %d: of dfs it is a number of preemptions, or -1 for any", f.bound)
-	case cfg.Strategy == sched.PCT && f.bound < 1:
-		err = fmt.Errorf("-bound %d: of pct it is at least 1", f.bound)
+	case cfg.Strategy == sched.DFS && cfg.Bound < -1:
+		err = fmt.Errorf("-bound %d: of dfs it is a number of preemptions, or -1 for any", cfg.Bound)
+	case cfg.Strategy == sched.PCT && cfg.Bound < 1:
+		err = fmt.Errorf("-bound %d: of pct it is at least 1", cfg.Bound)
 	case cfg.Strategy != sched.DFS && cfg.Strategy != sched.PCT:
 		err = fmt.Errorf("-bound is for dfs and pct; %v has none", cfg.Strategy)
 	}

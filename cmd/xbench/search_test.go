@@ -170,6 +170,7 @@ func TestSearchUsage(t *testing.T) {
 		{[]string{"-strategy", "dfss"}, "strategy"},
 		{[]string{"-strategy", "dpor", "-bound", "3"}, "has none"},
 		{[]string{"-bound", "3"}, "say which"},
+		{[]string{"-strategy", "pct", "-bound", "few"}, "give a number"},
 		{[]string{"-strategy", "pct", "-bound", "0"}, "at least 1"},
 		{[]string{"-strategy", "dfs", "-bound", "-2"}, "preemptions"},
 		{[]string{"-budget", "0s"}, "no time"},

@@ -1,0 +1,71 @@
+// Package check decides whether a history of a snapshot manager is one that the
+// contract of package core allows: whether each operation can have taken effect
+// at one instant between its call and its return, so that all answers are right.
+//
+// # Why no search is needed
+//
+// General checkers of linearizability try orders, and take exponential time in
+// the number of operations that overlap or never return. Here almost every answer
+// says, of two instants, which came first. A snapshot includes x: x's commit came
+// before it. It does not: the commit came after. OldestActive is x: x began
+// before, finished after, and whatever else had begun before finished before. So
+// a history is a graph of instants with real time on top, and it is allowed
+// exactly if there is no circle. A circle is the counterexample, and is short:
+// of two steps in real time one can be left out, and so of two steps along one
+// chain, so that 2 to 4 operations mostly suffice.
+//
+// Snapshots with their whole hidden sets are not compared one by one with every
+// transaction. The sets of finished transactions are states of one sequence, so
+// they contain one another; they are sorted by size, neighbours are compared, and
+// each finish lies between two neighbours. The same goes for checkpoints and the
+// committed transactions, and for everything that shows the allocator's bound.
+//
+// Three kinds of answers are an "or", and are decided while an order is built,
+// which needs no search either (see schedule): that a transaction is not active
+// (not begun, or finished), that none is, and which is the oldest. Hung calls
+// cost nothing: a finish that never returned has a beginning and no end.
+//
+// Cost: O(n log n) plus the sizes of the recorded sets, in time and in memory.
+//
+// # What is decided
+//
+// Exactly, for ordered managers, where each xid is finished by who was told it:
+// Begin, AllocateCommitted (a begin and a finish in one call; its xid may have
+// been set aside before), Commit, Rollback, CommitGroup with all refusals,
+// Snapshot and Retain with whole hidden sets or probes or both, their owners,
+// RetainSnapshot when granted, Release, Lookup, Status, IsActive, OldestActive,
+// PeekNext, CheckpointExcluded, CheckpointProjection, OldestRequired without
+// pins (where guards record all that they hide), and ReservesUniqueKey where the deleter is not one's own. Tests compare
+// with porcupine on millions of small histories of these. For managers that are
+// not ordered: the same without guards and horizons; where an answer needs a
+// choice among begins and the choice made does not do, the answer is given the
+// benefit of the doubt and counted (Verdict.Undecided), as it is where somebody
+// saw an AllocateCommitted's xid active while it ran.
+//
+// By necessary conditions, which raise no false alarm and do not notice
+// everything:
+//   - OldestRequired and cutoffs are one-sided: too low an answer is not noticed
+//     (a manager that is used by others at the same time may give one), moving
+//     back is.
+//   - Horizons with pins, and of managers that are not ordered: never above what
+//     was surely active, pinned, or hidden by a guard surely live, all the while;
+//     backwards only if something as old was pinned meanwhile.
+//   - PruneAborted: what was rolled back counts as committed from one instant on,
+//     which lies after a prune's call and after the guards and pins that surely
+//     held it back; and no more is forgotten than was rolled back. That something
+//     is forgotten in time is not asked.
+//   - ObserveCommitted: an observed xid and its gap count as committed from an
+//     instant after the call of the first observation that can have covered it.
+//   - Refusals as too old: something may have committed, or been forgotten, since
+//     the snapshot, and no guard that was captured with it lives.
+//   - ReservesUniqueKey with a deleter of one's own that rolled back, or an xid
+//     that may have been forgotten.
+//   - PinCount, OldestPinned: within what Pins and Unpins that have surely, or
+//     possibly, taken effect allow.
+//   - Finishes of an xid that no returned call had handed out, where several
+//     calls that never returned may explain it.
+//
+// A hidden set is taken at its word: an xid below the bound and not in it had
+// finished, or was never handed out and never will be. It may name xids that were
+// only set aside.
+package check
