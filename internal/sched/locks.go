@@ -13,6 +13,19 @@ func lockable() (x *Execution, leave bool) {
 	return x, x.unwinding
 }
 
+// schedules returns the execution that an operation of a lock belongs to. If there
+// is none it does the operation for real; while threads are unwound, not at all.
+func schedules(real func()) *Execution {
+	x, leave := lockable()
+	if x == nil {
+		real()
+	}
+	if leave {
+		return nil
+	}
+	return x
+}
+
 // take records that the current thread has the lock o now, exclusively.
 func (x *Execution) take(o *object, k kind) {
 	x.record(o, k)
@@ -34,12 +47,7 @@ type Mutex struct {
 }
 
 func (m *Mutex) Lock() {
-	x, leave := lockable()
-	switch {
-	case leave:
-	case x == nil:
-		m.mu.Lock()
-	default:
+	if x := schedules(m.mu.Lock); x != nil {
 		x.take(x.step(lock, &m.header, "Mutex"), lock)
 		if x.detailed {
 			x.note("Lock()")
@@ -69,12 +77,7 @@ func (m *Mutex) TryLock() bool {
 }
 
 func (m *Mutex) Unlock() {
-	x, leave := lockable()
-	switch {
-	case leave:
-	case x == nil:
-		m.mu.Unlock()
-	default:
+	if x := schedules(m.mu.Unlock); x != nil {
 		o := x.step(unlock, &m.header, "Mutex")
 		if o.writer < 0 {
 			x.badUnlock("Unlock of a Mutex that nobody holds")
@@ -99,12 +102,7 @@ type RWMutex struct {
 // Lock is two accesses: from the first on no reader gets in, the second waits
 // until those inside have left.
 func (m *RWMutex) Lock() {
-	x, leave := lockable()
-	switch {
-	case leave:
-	case x == nil:
-		m.mu.Lock()
-	default:
+	if x := schedules(m.mu.Lock); x != nil {
 		o := x.step(announce, &m.header, "RWMutex")
 		x.take(o, announce)
 		o.waiting = true
@@ -142,12 +140,7 @@ func (m *RWMutex) TryLock() bool {
 }
 
 func (m *RWMutex) Unlock() {
-	x, leave := lockable()
-	switch {
-	case leave:
-	case x == nil:
-		m.mu.Unlock()
-	default:
+	if x := schedules(m.mu.Unlock); x != nil {
 		o := x.step(unlock, &m.header, "RWMutex")
 		if o.writer < 0 || o.waiting {
 			x.badUnlock("Unlock of an RWMutex that no writer holds")
@@ -161,12 +154,7 @@ func (m *RWMutex) Unlock() {
 }
 
 func (m *RWMutex) RLock() {
-	x, leave := lockable()
-	switch {
-	case leave:
-	case x == nil:
-		m.mu.RLock()
-	default:
+	if x := schedules(m.mu.RLock); x != nil {
 		o := x.step(rlock, &m.header, "RWMutex")
 		x.record(o, rlock)
 		o.isLock = true
@@ -200,12 +188,7 @@ func (m *RWMutex) TryRLock() bool {
 }
 
 func (m *RWMutex) RUnlock() {
-	x, leave := lockable()
-	switch {
-	case leave:
-	case x == nil:
-		m.mu.RUnlock()
-	default:
+	if x := schedules(m.mu.RUnlock); x != nil {
 		o := x.step(runlock, &m.header, "RWMutex")
 		if o.readers == 0 {
 			x.badUnlock("RUnlock of an RWMutex that no reader holds")
