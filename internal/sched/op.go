@@ -53,19 +53,16 @@ type Op struct {
 	// CallsBefore has bit q set if q is called before this one returns, whatever
 	// the interleaving. Its own bit is set.
 	CallsBefore uint64
-
-	// ReturnsBefore has bit q set if q, returning as early as it can, returns
-	// before this one does, whatever the interleaving.
-	ReturnsBefore uint64
 }
 
 // Ops appends the operations of the execution to ops, by their numbers. It is
 // O(ops² + events).
 //
 // The orders of calls and returns that matter are those in which the operations
-// return in some sequence that ReturnsBefore allows, each of them called as late
-// as the returns so far permit, by CallsBefore: every other order of an
-// equivalent interleaving leaves fewer operations one after the other.
+// return in some sequence, each of them called as late as the returns so far
+// permit, by CallsBefore: every other order of an equivalent interleaving leaves
+// fewer operations one after the other. For the same reason one that needs no call
+// that another does not need too may return before it.
 func (x *Execution) Ops(ops []Op) []Op {
 	base := len(ops)
 	for p := range x.opCount {
@@ -84,17 +81,10 @@ func (x *Execution) Ops(ops []Op) []Op {
 				if !s.called {
 					continue
 				}
-				known := r.clk[s.thread]
-				sameEarlier := s.thread == r.thread && (s.first < r.first || s.first == r.first && q < p)
-				if q == p || sameEarlier || known >= s.first {
+				// One without accesses is known by those that its thread made after it.
+				earlier := s.thread == r.thread && (s.first < r.first || s.first == r.first && q < p)
+				if q == p || earlier || r.clk[s.thread] >= s.first {
 					op.CallsBefore |= 1 << q
-				}
-				if q == p || !s.returned {
-					continue
-				}
-				idle := s.last < s.first // it made no access: its thread's next one must be known
-				if sameEarlier || s.thread != r.thread && (!idle && known >= s.last || known > s.last) {
-					op.ReturnsBefore |= 1 << q
 				}
 			}
 		}
