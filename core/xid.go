@@ -28,7 +28,9 @@ type Status uint8
 const (
 	// Unallocated: at or above the allocator's bound; no transaction yet.
 	Unallocated Status = iota
-	// Reserved: below the allocator's bound, set aside and not handed out.
+	// Reserved: below the allocator's bound, set aside and not handed out. A
+	// manager may give it up: nobody ever gets it then, it counts as
+	// Committed from there on, and holds no horizon back.
 	Reserved
 	// Active: begun and not finished.
 	Active

@@ -54,7 +54,14 @@ var All = []Variant{
 		Name:    "epoch",
 		Summary: "lock-free; a commit clock and an outcome log, a snapshot is one number",
 		New:     func() core.Manager { return epoch.New() },
-		small:   func() core.Manager { return epoch.NewSegments(4) },
-		roomy:   func() core.Manager { return epoch.NewSegments(64) },
+		small:   func() core.Manager { return epoch.With(epoch.Options{Segment: 4, Block: 2, Cursors: 2}) },
+		roomy:   func() core.Manager { return epoch.With(epoch.Options{Segment: 64, Block: 8, Cursors: 2}) },
+	},
+	{
+		Name:    "epoch-ordered",
+		Summary: "epoch with xids from one counter, ordered in real time",
+		New:     func() core.Manager { return epoch.With(epoch.Options{Block: 1}) },
+		small:   func() core.Manager { return epoch.With(epoch.Options{Segment: 4, Block: 1}) },
+		roomy:   func() core.Manager { return epoch.With(epoch.Options{Segment: 64, Block: 1}) },
 	},
 }

@@ -539,10 +539,10 @@ var promises = []check{
 			t.is(x, core.Committed)
 			t.includes(t.snapshot(core.None), x)
 		}
-		t.is(h+1001, core.Unallocated)
+		t.is(t.m.PeekNext(), core.Unallocated)
 		t.is(a, core.Active)
 		t.hides(t.snapshot(core.None), a)
-		if n := t.m.PeekNext(); n != h+1001 {
+		if n := t.m.PeekNext(); n < h+1001 || n > h+1001 && t.m.Ordered() {
 			t.fail("PeekNext() = %s, want %s", name(n), name(h+1001))
 		}
 		t.observe(h + 5) // it is committed
@@ -572,14 +572,15 @@ var promises = []check{
 	}},
 	{"many jumps of any size cost little", recovers, func(t *trial) {
 		for i := range 40 {
-			t.observe(t.m.PeekNext() + 1<<(i%50))
+			h := t.m.PeekNext()
+			t.observe(h + 1<<(i%50))
 			a, b := t.begin(), t.begin()
 			t.commit(a)
 			t.rollback(b)
 			s := t.snapshot(core.None)
 			t.includes(s, a)
 			t.hides(s, b)
-			t.includes(s, t.m.PeekNext()/2)
+			t.includes(s, h+1<<(i%50)/2)
 		}
 	}},
 

@@ -64,6 +64,11 @@ func (m *Manager) Fingerprint(buf []byte, snaps ...core.Snapshot) []byte {
 		put(uint64(g.from))
 		put(uint64(g.to)) // a snapshot's bound tells which of the two is older
 	}
+	put(uint64(len(m.givenUp)))
+	for _, x := range slices.Sorted(maps.Keys(m.givenUp)) {
+		put(uint64(x))
+		instant(m.givenUp[x])
+	}
 	put(uint64(len(m.pins)))
 	for _, x := range slices.Sorted(maps.Keys(m.pins)) {
 		put(uint64(x))

@@ -21,6 +21,7 @@ type Manager struct {
 	next     core.Xid // the allocator's bound
 	txs      map[core.Xid]*tx
 	observed []gap
+	givenUp  map[core.Xid]uint64 // when
 	pins     map[core.Xid]int
 	guards   map[uint64]*view // by token
 	tokens   uint64
@@ -122,6 +123,20 @@ func (m *Manager) AllocateCommittedAs(x core.Xid) bool {
 // AllocateCommittedAs names them. A next below the bound changes nothing.
 func (m *Manager) Reserve(next core.Xid) { m.next = max(m.next, next) }
 
+// GiveUp makes x one that nobody will ever have, as a manager may do with what it
+// has set aside: from now on x counts as committed, and holds no horizon back. It
+// reports whether x is Reserved.
+func (m *Manager) GiveUp(x core.Xid) bool {
+	if m.Status(x) != core.Reserved {
+		return false
+	}
+	if m.givenUp == nil {
+		m.givenUp = map[core.Xid]uint64{}
+	}
+	m.givenUp[x] = m.tick()
+	return true
+}
+
 func (m *Manager) finish(t *tx, at uint64, aborted bool) {
 	t.ended, t.aborted = at, aborted
 	if !aborted {
@@ -180,14 +195,14 @@ func (m *Manager) Status(x core.Xid) core.Status {
 	return core.Active
 }
 
-// observedAt returns the instant when x was observed in a gap, or 0.
+// observedAt returns the instant when x was observed in a gap or given up, or 0.
 func (m *Manager) observedAt(x core.Xid) uint64 {
 	for _, g := range m.observed {
 		if g.from <= x && x <= g.to {
 			return g.at
 		}
 	}
-	return 0
+	return m.givenUp[x]
 }
 
 func (m *Manager) OldestActive() (core.Xid, bool) {

@@ -23,6 +23,7 @@ type follower struct {
 	keys   [][]version
 	xids   []core.Xid // by variable: the manager's answers
 	known  []core.Xid // handed out by the manager, at whatever time
+	told   []told     // about what is not known
 
 	explain bool
 	reason  string // why the last answer was not allowed, if explain is on
@@ -35,6 +36,15 @@ func newFollower(s *script, of traits, xids, known []core.Xid) *follower {
 		guards: make([]core.Guard, len(s.vars)),
 		keys:   make([][]version, len(s.keys)),
 	}
+}
+
+// A told is what a snapshot of a manager that is not ordered has said of an xid
+// that nobody ever gets: it may be set aside, or given up before the snapshot.
+// But the answer stays.
+type told struct {
+	snap int
+	x    core.Xid
+	yes  bool
 }
 
 // no is the verdict on an answer; want is what the specification says.
@@ -84,15 +94,23 @@ func (f *follower) step(st *step, a *answer, p phase, alone bool) bool {
 			return f.no("an xid that nobody else finishes: %v", err)
 		}
 	case opCommit:
-		return f.same(a, f.m.Commit(f.xid(st, f.xids, 0)))
+		return f.finish(st, a, f.m.Commit)
 	case opRollback:
-		return f.same(a, f.m.Rollback(f.xid(st, f.xids, 0)))
+		return f.finish(st, a, f.m.Rollback)
 	case opCommitGroup:
 		return f.group(a, f.xidsFrom(st, f.xids, 0))
 	case opPin:
 		return f.same(a, f.m.Pin(f.xid(st, f.xids, 0)))
 	case opObserveCommitted:
-		return f.same(a, f.m.ObserveCommitted(f.xid(st, f.xids, 0)))
+		if !f.ordered {
+			// What is handed out from below x afterwards had been set aside.
+			for _, k := range f.known {
+				if k <= f.xid(st, f.xids, 0) && f.m.Status(k) == core.Unallocated {
+					f.m.Reserve(k + 1)
+				}
+			}
+		}
+		return f.finish(st, a, f.m.ObserveCommitted)
 	case opUnpin:
 		f.m.Unpin(f.xid(st, f.xids, 0))
 	case opSnapshot, opRetain:
@@ -116,14 +134,12 @@ func (f *follower) step(st *step, a *answer, p phase, alone bool) bool {
 			return f.no("%v", want)
 		}
 	case opIncludes:
-		return f.lookup(f.snaps[st.args[0].v], f.xid(st, f.xids, 1), a)
+		return f.lookup(st.args[0].v, f.xid(st, f.xids, 1), a)
 	case opInProgress:
 		return f.inProgress(f.snaps[st.args[0].v], a)
 	case opStatus:
 		x := f.xid(st, f.xids, 0)
-		if a.status == core.Reserved {
-			f.m.Reserve(min(x, core.MaxXid) + 1)
-		}
+		f.shown(x, a.status)
 		if want := f.m.Status(x); a.status != want {
 			return f.no("%v", want)
 		}
@@ -169,6 +185,25 @@ func (f *follower) bound(next core.Xid) bool {
 	}
 	f.m.Reserve(next)
 	return true
+}
+
+// shown follows a manager that shows what has become of an xid that nobody has.
+func (f *follower) shown(x core.Xid, s core.Status) {
+	switch s {
+	case core.Reserved:
+		f.m.Reserve(min(x, core.MaxXid) + 1)
+	case core.Committed:
+		f.m.GiveUp(x)
+	}
+}
+
+// finish follows an operation that says what has become of its xid.
+func (f *follower) finish(st *step, a *answer, do func(core.Xid) error) bool {
+	x := f.xid(st, f.xids, 0)
+	if a.refused.kind != noError {
+		f.shown(x, a.refused.status)
+	}
+	return f.same(a, do(x))
 }
 
 // same compares an error.
@@ -234,8 +269,17 @@ func (f *follower) retainSnapshot(st *step, a *answer) bool {
 	return f.includes(st, a)
 }
 
-func (f *follower) lookup(s core.Snapshot, x core.Xid, a *answer) bool {
+func (f *follower) lookup(snap int, x core.Xid, a *answer) bool {
+	s := f.snaps[snap]
 	want, err := s.Lookup(x)
+	if err == nil && !want && x < s.Bound() && f.m.Status(x) != core.Active && !f.ordered && !slices.Contains(f.known, x) {
+		i := slices.IndexFunc(f.told, func(t told) bool { return t.snap == snap && t.x == x })
+		if i < 0 {
+			f.told = append(f.told, told{snap, x, a.yes})
+			i = len(f.told) - 1
+		}
+		want = f.told[i].yes
+	}
 	switch {
 	case a.refused.kind == tooOld:
 		if !f.m.MayForget(s) {
@@ -301,7 +345,7 @@ func (f *follower) checkpoint(op opcode, a *answer, alone bool) bool {
 		return false
 	}
 	next, want := f.m.CheckpointExcluded()
-	if a.x != next || !slices.Equal(a.set, want) {
+	if a.x != next || !slices.Equal(f.had(a.set, f.known), f.had(want, f.known)) {
 		return f.no("%s below %s", nameXids(want), nameXid(next))
 	}
 	if op == opCheckpointProjection {
@@ -313,6 +357,11 @@ func (f *follower) checkpoint(op opcode, a *answer, alone bool) bool {
 // state appends to buf what decides about all answers from now on.
 func (f *follower) state(buf []byte) []byte {
 	buf = f.m.Fingerprint(buf, f.snaps...)
+	for _, t := range f.told {
+		buf = binary.AppendUvarint(buf, uint64(t.snap))
+		buf = binary.AppendUvarint(buf, uint64(t.x)<<1|truth(t.yes))
+	}
+	buf = append(buf, 0)
 	for _, versions := range f.keys {
 		buf = binary.AppendUvarint(buf, uint64(len(versions)))
 		for _, v := range versions {

@@ -1,6 +1,10 @@
 package explore
 
-import "xidlab/core"
+import (
+	"slices"
+
+	"xidlab/core"
+)
 
 // An opcode is an operation of the notation.
 type opcode byte
@@ -124,6 +128,15 @@ var capabilityNames = []string{"Retainer", "Pinner", "Pruner", "Recoverer", "Che
 type traits struct {
 	ordered bool
 	have    capability
+}
+
+// had returns set without what a manager that is not ordered had set aside and
+// nobody has ever got: of that the contract says little.
+func (t traits) had(set core.XidSet, known []core.Xid) core.XidSet {
+	if t.ordered {
+		return set
+	}
+	return slices.DeleteFunc(slices.Clone(set), func(x core.Xid) bool { return !slices.Contains(known, x) })
 }
 
 func traitsOf(m core.Manager) traits { return traits{m.Ordered(), capabilitiesOf(m)} }

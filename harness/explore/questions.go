@@ -2,6 +2,7 @@ package explore
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"xidlab/core"
@@ -70,7 +71,7 @@ func (q *questions) refused(s core.Snapshot) bool {
 func (q *questions) ask(m core.Manager, of traits, vars []variable, snaps []core.Snapshot, guards []core.Guard, known []core.Xid) {
 	next := m.PeekNext()
 	q.put(uint64(next), "PeekNext")
-	q.outcomes(m, known, next)
+	q.outcomes(m, of, known, next)
 	for i := range vars {
 		if vars[i].sort == xid {
 			continue
@@ -100,7 +101,7 @@ func (q *questions) ask(m core.Manager, of traits, vars []variable, snaps []core
 	if of.have&checkpoints != 0 {
 		bound, excluded := m.(core.Checkpointer).CheckpointExcluded()
 		q.put(uint64(bound), "the bound of CheckpointExcluded")
-		q.set(excluded, "CheckpointExcluded")
+		q.set(of.had(excluded, known), "CheckpointExcluded")
 	}
 	for i := range guards {
 		if vars[i].sort == guard {
@@ -112,17 +113,20 @@ func (q *questions) ask(m core.Manager, of traits, vars []variable, snaps []core
 			q.put(truth(released), name)
 			if released {
 				q.required(m, of)
-				q.outcomes(m, known, next)
+				q.outcomes(m, of, known, next)
 			}
 		}
 	}
 }
 
-func (q *questions) outcomes(m core.Manager, known []core.Xid, next core.Xid) {
+func (q *questions) outcomes(m core.Manager, of traits, known []core.Xid, next core.Xid) {
 	for _, x := range known {
 		q.put(uint64(m.Status(x)), "Status", x)
 	}
 	for _, x := range [...]core.Xid{next - 1, next} {
+		if !of.ordered && x < next && !slices.Contains(known, x) {
+			continue // reserved, or given up
+		}
 		q.put(uint64(m.Status(x)), "Status", x)
 	}
 	x, ok := m.OldestActive()

@@ -11,7 +11,7 @@ import (
 // finishes writes nothing here, nor does a phase of nothing but snapshots; only
 // alternation pays, one compare-and-swap each.
 //
-// It starts at 2, so that 1 is below every number ever drawn (see begun).
+// It starts at 2, so that 0 and 1 are below every number ever drawn.
 type clock struct{ word atomic.Uint64 }
 
 const firstTick = 2

@@ -14,10 +14,11 @@ type segment struct {
 	words []atomic.Uint64
 }
 
-// stride spreads consecutive xids, which concurrent transactions tend to have,
-// over different cache lines: the slot of x is x*stride modulo the segment. It
-// is odd, so that is a permutation, and more than a line's eight words. (See
-// docs/epoch.md for what it gains.)
+// stride spreads consecutive xids of an ordered manager, which concurrent
+// transactions tend to have, over different cache lines: the slot of x is
+// x*stride modulo the segment. It is odd, so that is a permutation, and more than
+// a line's eight words. (See docs/epoch.md for what it gains.) The xids of one
+// processor's block belong together: there it is 1.
 const stride = 73
 
 // A directory is one immutable version of the map from xids to words; changes
@@ -31,6 +32,7 @@ type directory struct {
 	m        *Manager
 	settled  core.Xid // I6
 	shift    uint
+	stride   uint64
 	base     uint64     // index of segments[0]
 	segments []*segment // nil: dropped, or inside a gap
 	older    []extent   // segments below a gap that was jumped over
@@ -51,7 +53,7 @@ func (d *directory) end() core.Xid {
 
 // cell returns the word of x, or nil if it has none here. O(1), but for xids
 // older than a jump, which search the list of jumps.
-func (d *directory) cell(x core.Xid) *atomic.Uint64 { return d.segment(x).cell(x) }
+func (d *directory) cell(x core.Xid) *atomic.Uint64 { return d.segment(x).cell(x, d.stride) }
 
 func (d *directory) segment(x core.Xid) *segment {
 	if i := uint64(x)>>d.shift - d.base; i < uint64(len(d.segments)) {
@@ -70,7 +72,7 @@ func (d *directory) olderSegment(x core.Xid) *segment {
 }
 
 // cell returns the word of x, which lies in s; nil if s is.
-func (s *segment) cell(x core.Xid) *atomic.Uint64 {
+func (s *segment) cell(x core.Xid, stride uint64) *atomic.Uint64 {
 	if s == nil {
 		return nil
 	}
@@ -139,7 +141,7 @@ func (d *directory) spans(from, to core.Xid, onGap func(*gap) bool, yield func(s
 func (d *directory) words(from, to core.Xid, yield func(core.Xid, *atomic.Uint64) bool) {
 	d.spans(from, to, nil, func(s *segment, x, end core.Xid) bool {
 		for ; x < end; x++ {
-			if !yield(x, s.cell(x)) {
+			if !yield(x, s.cell(x, d.stride)) {
 				return false
 			}
 		}

@@ -1,7 +1,9 @@
 package epoch
 
 import (
+	"cmp"
 	"math/bits"
+	"runtime"
 
 	"xidlab/core"
 	"xidlab/internal/fault"
@@ -29,9 +31,12 @@ import (
 // are listed in docs/epoch.md, each with what goes wrong.
 type Manager struct {
 	// Read by everybody, written once in a segment.
-	dir   atomic.Pointer[directory]
-	shift uint
-	_     [112]byte
+	dir       atomic.Pointer[directory]
+	shift     uint
+	stride    uint64 // of consecutive xids' words, see the constant
+	blockMask uint64 // of an xid's place in its block
+	cursors   []cursor
+	_         [72]byte
 
 	// next is the allocator's bound, the line that every Begin writes; its
 	// highest bit is the parity of jumps (see gap).
@@ -75,80 +80,81 @@ var (
 	_ core.KeyReserver        = (*Manager)(nil)
 )
 
-// New returns a manager that has seen no transactions, with segments of 4096
-// words (32 KiB).
-func New() *Manager { return newManager(12) }
+// Options are the sizes of a Manager. The zero Options are those of New.
+type Options struct {
+	// Segment is the number of words that the log grows by: a power of two,
+	// or rounded up to one. A large segment is made seldom, and kept as a
+	// whole while any of its xids is needed. Default 4096 (32 KiB).
+	Segment int
 
-// NewSegments returns a manager with segments of at least n words: n is rounded
-// up to a power of two, and to 2. A large segment is made seldom, and kept as a
-// whole while any of its xids is needed. With small ones what is rare becomes
-// common, which is what tests want.
-func NewSegments(n int) *Manager { return newManager(uint(bits.Len(uint(max(n, 2) - 1)))) }
+	// Block is the number of xids that a processor takes at a time, a power of
+	// two or rounded up to one, at most half a segment. Blocks of 1 make the
+	// manager Ordered: then all processors share one counter. Default 64.
+	Block int
 
-// newManager makes segments of 1<<shift words.
-func newManager(shift uint) *Manager {
-	m := &Manager{shift: shift}
-	m.next.Store(1)
+	// Cursors is the number of blocks that are in use at a time, a power of
+	// two or rounded up to one. Default: four times GOMAXPROCS.
+	Cursors int
+}
+
+// New returns a manager that has seen no transactions, of the usual sizes.
+func New() *Manager { return With(Options{}) }
+
+// With returns a manager that has seen no transactions. With small sizes what is
+// rare becomes common, which is what tests want.
+func With(o Options) *Manager {
+	block := powerOfTwo(cmp.Or(o.Block, 64))
+	m := &Manager{blockMask: uint64(block - 1)}
+	m.shift = uint(bits.TrailingZeros(uint(powerOfTwo(max(cmp.Or(o.Segment, 4096), 2*block)))))
+	m.stride = 1
+	if block == 1 {
+		m.stride = stride
+		m.next.Store(1)
+	} else {
+		m.cursors = make([]cursor, powerOfTwo(cmp.Or(o.Cursors, 4*runtime.GOMAXPROCS(0))))
+	}
 	m.clock.init()
 	m.oldest.Store(1)
 	m.minPin.Store(noPin)
 	m.horizon.Store(&horizon{xid: 1})
 	m.guards.init(m)
-	m.dir.Store(&directory{m: m, settled: 1, shift: shift})
+	m.dir.Store(&directory{m: m, settled: 1, shift: m.shift, stride: m.stride})
 	m.extend(0)
 	m.dir.Load().cell(core.None).Store(uint64(newWord(committed, 0))) // finished, for misuse
 	return m
 }
 
-// Ordered is true: xids come from one fetch-add.
-func (m *Manager) Ordered() bool { return true }
+// powerOfTwo returns the first one from n on.
+func powerOfTwo(n int) int { return 1 << bits.Len(uint(max(n, 1)-1)) }
+
+// Ordered is true of blocks of one xid: then all come from one fetch-add.
+func (m *Manager) Ordered() bool { return m.blockMask == 0 }
 
 // PeekNext is one load.
-func (m *Manager) PeekNext() core.Xid { return min(core.Xid(m.next.Load()&^parity), core.MaxXid+1) }
+func (m *Manager) PeekNext() core.Xid {
+	return max(min(core.Xid(m.next.Load()&^parity), core.MaxXid+1), 1)
+}
 
-// Begin is one fetch-add and one compare-and-swap, on the allocator's line and
-// on the word's; once in a segment it makes the next one.
+// Begin is two compare-and-swaps, on a cursor and on the word, both most likely
+// on the processor's own lines; once in a block also a fetch-add on the
+// allocator's, and once in a segment it makes the next one.
 func (m *Manager) Begin() core.Xid {
-	x, c := m.allocate()
-	// A failure means that somebody has pushed: the word is not zero either.
-	c.CompareAndSwap(0, uint64(begun))
-	return x
+	for {
+		if x, c := m.take(); m.mark(x, c) {
+			return x
+		}
+	}
 }
 
-// AllocateCommitted is a Begin and a Commit that share their look-up.
+// AllocateCommitted is a Begin and a Commit in one compare-and-swap of the word.
+// It tries again if its xid was sealed, or guessed and finished by somebody else.
 func (m *Manager) AllocateCommitted() core.Xid {
-	x, c := m.allocate()
-	m.finish(c, word(c.Load()), committed)
-	return x
-}
-
-// allocate draws an xid and returns it with its cell.
-func (m *Manager) allocate() (core.Xid, *atomic.Uint64) {
-	x := core.Xid((m.next.Add(1) - 1) &^ parity)
-	d := m.dir.Load()
-	if !d.covers(x) || m.middle(x) {
-		d = m.roomFor(x)
+	for {
+		x, c := m.take()
+		if c != nil && m.finish(c, word(c.Load()), committed) {
+			return x
+		}
 	}
-	if fault.On == "epoch/allocation-clears" {
-		d.cell(x).Store(0)
-	}
-	return x, d.cell(x) // I4
-}
-
-// roomFor is the rare part of allocate.
-func (m *Manager) roomFor(x core.Xid) *directory {
-	if x > core.MaxXid {
-		// next stays above MaxXid and has 2^63 - 2^60 failures to go.
-		panic(core.ErrExhausted)
-	}
-	m.extend(x)
-	// The directory of before the trim: it may drop no segment of an xid that
-	// is in progress, but the reader need not think about it.
-	d := m.dir.Load()
-	if m.middle(x) {
-		m.collect()
-	}
-	return d
 }
 
 // Commit is one compare-and-swap on the word, and one on the clock if some
@@ -162,19 +168,30 @@ func (m *Manager) Rollback(x core.Xid) error { return m.decide("rollback", x, ab
 
 func (m *Manager) decide(op string, x core.Xid, tag int) error {
 	c, w := m.dir.Load().load(x)
-	if w == 0 {
+	for w.tag() == reserved {
 		// Never handed out, or its Begin has not come to its mark.
 		var allocated bool
 		if c, w, allocated = m.current(x); !allocated {
 			return core.FinishError(op, x, core.Unallocated)
 		}
+		if w.tag() != reserved {
+			break
+		}
+		if !m.first(x) && fault.On != "epoch/reserved-is-finished" {
+			if s := m.Status(x); s != core.Active {
+				return core.FinishError(op, x, s)
+			}
+			c, w = m.dir.Load().load(x)
+			continue
+		}
 		for fault.On == "epoch/finish-awaits-begin" && c == nil && !m.dir.Load().covers(x) {
 			sync.Yield()
 		}
-		if c == nil && w.unfinished() && fault.On != "epoch/guess-refused" {
+		if c == nil && fault.On != "epoch/guess-refused" {
 			m.extend(x) // do for that Begin what it was about to do
 			c, w = m.dir.Load().load(x)
 		}
+		break
 	}
 	if c == nil || !m.finish(c, w, tag) {
 		return core.FinishError(op, x, m.Status(x))
@@ -234,13 +251,14 @@ func (m *Manager) finish(c *atomic.Uint64, w word, tag int) bool {
 
 // raise makes sure that what w shows in progress finishes above n. It reports
 // false if the cell has changed since w was loaded from it.
-func raise(c *atomic.Uint64, w word, n uint64) bool {
+func (m *Manager) raise(c *atomic.Uint64, w word, n uint64) bool {
+	raised := newWord(w.tag(), n)
 	if fault.On == "epoch/push-overwrites" {
-		c.Store(uint64(newWord(inProgress, n)))
+		c.Store(uint64(raised))
 		return true
 	}
 	return w.number() >= n && fault.On != "epoch/push-lowers" || // I2: it only grows
-		c.CompareAndSwap(uint64(w), uint64(newWord(inProgress, n)))
+		c.CompareAndSwap(uint64(w), uint64(raised))
 }
 
 // Status is a load for a decided xid. For an active one it is lock-free: a
@@ -252,7 +270,7 @@ func (m *Manager) Status(x core.Xid) core.Status {
 	c, w := m.dir.Load().load(x)
 	for {
 		switch w.tag() {
-		case committed, forgotten:
+		case committed, forgotten, sealed:
 			return core.Committed
 		case aborted:
 			return core.Aborted
@@ -282,7 +300,10 @@ func (m *Manager) Status(x core.Xid) core.Status {
 			}
 			// The number is captured after w was loaded. If w's bound has
 			// reached it, no snapshot that would include x existed then.
-			if c == nil || fault.On == "epoch/status-unpushed" || raise(c, w, m.clock.present()) {
+			if c == nil || fault.On == "epoch/status-unpushed" || m.raise(c, w, m.clock.present()) {
+				if w.tag() == reserved && !m.first(x) && fault.On != "epoch/reserved-is-active" {
+					return core.Reserved
+				}
 				return core.Active
 			}
 		}

@@ -9,21 +9,47 @@ import (
 	"xidlab/core/coretest"
 )
 
-// TestSmallSegments runs the kit where the rare paths are common: a segment is
-// made, passed and dropped every few transactions.
-func TestSmallSegments(t *testing.T) {
-	for _, shift := range []uint{1, 3} {
-		t.Run(fmt.Sprintf("%d words", 1<<shift), func(t *testing.T) {
-			coretest.TestManager(t, func() core.Manager { return newManager(shift) })
+// TestSmall runs the kit where the rare paths are common: a segment is made,
+// passed and dropped every few transactions, a block of xids is used up or sealed.
+func TestSmall(t *testing.T) {
+	for _, o := range []Options{
+		{Segment: 2, Block: 1}, {Segment: 8, Block: 1},
+		{Segment: 4, Block: 2, Cursors: 1}, {Segment: 8, Block: 2, Cursors: 2}, {Segment: 16, Block: 8},
+	} {
+		t.Run(fmt.Sprintf("%d words, blocks of %d", o.Segment, o.Block), func(t *testing.T) {
+			coretest.TestManager(t, func() core.Manager { return With(o) })
 		})
 	}
 }
 
-// TestNewSegments: sizes are rounded up.
-func TestNewSegments(t *testing.T) {
-	for n, want := range map[int]uint{-1: 1, 0: 1, 2: 1, 3: 2, 4: 2, 5: 3, 4096: 12} {
-		if got := NewSegments(n).shift; got != want {
-			t.Errorf("NewSegments(%d) makes segments of %d words, want %d", n, 1<<got, 1<<want)
+// TestOptions: sizes are rounded up, and a block is at most half a segment.
+func TestOptions(t *testing.T) {
+	for _, c := range []struct {
+		o              Options
+		segment, block int
+	}{
+		{Options{}, 4096, 64}, {Options{Segment: -1, Block: 1}, 2, 1}, {Options{Segment: 3, Block: 1}, 4, 1},
+		{Options{Segment: 4, Block: 1}, 4, 1}, {Options{Segment: 5, Block: 3}, 8, 4}, {Options{Segment: 64}, 128, 64},
+	} {
+		m := With(c.o)
+		if segment, block := 1<<m.shift, int(m.blockMask)+1; segment != c.segment || block != c.block {
+			t.Errorf("With(%+v): segments of %d, blocks of %d, want %d, %d", c.o, segment, block, c.segment, c.block)
+		}
+	}
+}
+
+// small returns a manager whose segments have 8 words.
+func small() *Manager { return With(Options{Segment: 8, Block: 1}) }
+
+// TestGuessedAllocation: who guesses the xid that an AllocateCommitted has just
+// drawn may finish it, but does not spoil the answer.
+func TestGuessedAllocation(t *testing.T) {
+	for _, block := range []int{1, 4} {
+		m := With(Options{Block: block})
+		c := m.dir.Load().cell(1)
+		c.Store(uint64(newWord(aborted, m.clock.draw())))
+		if x := m.AllocateCommitted(); x == 1 || m.Status(x) != core.Committed || m.Status(1) != core.Aborted {
+			t.Errorf("blocks of %d: AllocateCommitted() = %d, which is %v", block, x, m.Status(x))
 		}
 	}
 }
@@ -62,7 +88,7 @@ func commit(t *testing.T, m *Manager, n int) {
 // can still ask is, whether guarded or not.
 func TestLogIsTrimmed(t *testing.T) {
 	const n = 10_000
-	m := newManager(3)
+	m := small()
 	commit(t, m, n)
 	wantSegments(t, m, 3, "after commits")
 	if _, entries := segments(m); entries > 3 {
@@ -92,7 +118,7 @@ func TestLogIsTrimmed(t *testing.T) {
 
 // TestAbortKeepsItsSegment until it is pruned, and no other.
 func TestAbortKeepsItsSegment(t *testing.T) {
-	m := newManager(3)
+	m := small()
 	for range 10 {
 		x := m.Begin()
 		if err := m.Rollback(x); err != nil {
@@ -111,7 +137,7 @@ func TestAbortKeepsItsSegment(t *testing.T) {
 // TestPrunesWaitApart: two prunes that wait for the same guard need not wait for
 // the same guards in the end, since a snapshot from between them may be retained.
 func TestPrunesWaitApart(t *testing.T) {
-	m := newManager(3)
+	m := small()
 	x, y := m.Begin(), m.Begin()
 	rollback(t, m, x)
 	g := m.Retain(core.None)
@@ -143,7 +169,7 @@ func TestPrunesGoOnTogether(t *testing.T) {
 // TestJump: a gap costs an entry, whatever its length, and the segments on
 // either side of it stay right when they are dropped.
 func TestJump(t *testing.T) {
-	m := newManager(3)
+	m := small()
 	open := m.Begin()
 	for _, to := range []core.Xid{100, 101, 1 << 20, 1<<20 + 5, 1 << 50} {
 		if err := m.ObserveCommitted(to); err != nil {
@@ -181,7 +207,7 @@ func TestJump(t *testing.T) {
 
 // TestReplayedLogIsOneGap: recovery observes its log record by record.
 func TestReplayedLogIsOneGap(t *testing.T) {
-	m := newManager(3)
+	m := small()
 	for x := core.Xid(1); x <= 1000; x++ {
 		if err := m.ObserveCommitted(x); err != nil {
 			t.Fatal(err)
@@ -195,7 +221,7 @@ func TestReplayedLogIsOneGap(t *testing.T) {
 // TestReplayWithReaders: nor does a gap stay for each record that a reader's
 // snapshot separates from the next, though nothing ever begins.
 func TestReplayWithReaders(t *testing.T) {
-	m := newManager(3)
+	m := small()
 	for x := core.Xid(1); x <= 2000; x++ {
 		if err := m.ObserveCommitted(x); err != nil {
 			t.Fatal(err)
@@ -225,7 +251,7 @@ func TestReplayWithReaders(t *testing.T) {
 // whichever copy comes first; a released guard's copy does not release the
 // slot's next tenant.
 func TestGuardSlots(t *testing.T) {
-	m := newManager(3)
+	m := small()
 	var guards []core.Guard
 	for range 100 {
 		guards = append(guards, m.Retain(core.None))

@@ -54,10 +54,17 @@ func (m *Manager) skipFinished(d *directory, x, next core.Xid) (found core.Xid, 
 			if !w.unfinished() {
 				return true
 			}
-			if fault.On == "epoch/oldest-unpushed" || fault.On == "epoch/oldest-pushes-early" && raise(c, w, early) {
+			if m.idle(x, w) && fault.On != "epoch/oldest-names-reserved" {
+				if fault.On == "epoch/oldest-passes-unsealed" {
+					return true
+				}
+				m.seal(c, w)
+				continue
+			}
+			if fault.On == "epoch/oldest-unpushed" || fault.On == "epoch/oldest-pushes-early" && m.raise(c, w, early) {
 				break
 			}
-			if raise(c, w, m.clock.present()) {
+			if m.raise(c, w, m.clock.present()) {
 				break
 			}
 		}
@@ -144,8 +151,17 @@ func (m *Manager) walkHorizon(h horizon, limit core.Xid, n uint64) horizon {
 		// An answer "still in progress" is only a bound here, so nothing is
 		// pushed; and what has aborted nobody needs, at whatever number.
 		for ; s != nil && x < end; x++ {
-			w := word(s.cell(x).Load())
-			if w.tag() < aborted && !(w.tag() == committed && pass(w.number())) {
+			c := s.cell(x, m.stride)
+			w := word(c.Load())
+			for m.idle(x, w) && fault.On != "epoch/horizon-stops-at-reserved" {
+				if fault.On == "epoch/horizon-passes-unsealed" {
+					w = newWord(sealed, 0)
+					break
+				}
+				m.seal(c, w)
+				w = word(c.Load())
+			}
+			if w.unfinished() || w.tag() == committed && !pass(w.number()) {
 				break
 			}
 		}
@@ -238,7 +254,7 @@ func (d *directory) dropped(e extent, done, limit core.Xid) extent {
 func (d *directory) firstUnsettled(from, to core.Xid) core.Xid {
 	first := to
 	d.spans(from, to, nil, func(s *segment, x, end core.Xid) bool {
-		for ; s != nil && x < end && word(s.cell(x).Load()).counts(); x++ {
+		for ; s != nil && x < end && word(s.cell(x, d.stride).Load()).counts(); x++ {
 		}
 		if x < end {
 			first = x
@@ -251,5 +267,5 @@ func (d *directory) firstUnsettled(from, to core.Xid) core.Xid {
 // counts reports whether w counts as committed to every later snapshot: its
 // number is not above the clock.
 func (w word) counts() bool {
-	return w.tag() == committed || w.tag() == forgotten || fault.On == "epoch/aborts-settle" && w.tag() == aborted
+	return w.tag() == committed || w.tag() == forgotten || w.tag() == sealed || fault.On == "epoch/aborts-settle" && w.tag() == aborted
 }

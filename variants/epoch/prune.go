@@ -190,7 +190,7 @@ func (r *roundUp) condemn(at uint64) (found bool) {
 			w := word(c.Load())
 			if w.unfinished() {
 				r.open = true
-				if fault.On == "epoch/condemn-unpushed" || raise(c, w, at) {
+				if fault.On == "epoch/condemn-unpushed" || r.m.raise(c, w, at) {
 					break
 				}
 				continue
@@ -254,11 +254,11 @@ func (m *Manager) sentence(c *atomic.Uint64, w word, at uint64) (number uint64, 
 	}
 	// p was the current prune when w was there, and the ones before have left no
 	// condemned word: so it is p that has condemned it.
-	switch v := word(p.word.Load()); v.tag() {
-	case forgotten:
+	switch v := word(p.word.Load()); {
+	case v.tag() == forgotten:
 		return v.number(), true
-	case inProgress:
-		return never, fault.On == "epoch/sentence-unpushed" || raise(&p.word, v, at)
+	case v.unfinished():
+		return never, fault.On == "epoch/sentence-unpushed" || m.raise(&p.word, v, at)
 	}
 	return never, true // pardoned; if it is condemned again, then by a prune that draws above at
 }

@@ -15,13 +15,26 @@ func (m *Manager) Snapshot(self core.Xid) core.Snapshot {
 		m.turn.Lock()
 		defer m.turn.Unlock()
 	}
-	d, high, at := m.capture()
-	if self >= high {
-		self = core.None // never handed out; a pure reader
+	for {
+		handedOut := self == core.None || m.handedOut(self)
+		d, high, at := m.capture()
+		if !handedOut {
+			if m.handedOut(self) && fault.On != "epoch/owner-read-once" {
+				continue // it may have begun before or after the capture
+			}
+			self = core.None // a pure reader
+		}
+		// Whether self is still active need not be asked: of a committed self
+		// the log says the same as ownership, and of an aborted one RolledBack
+		// does.
+		return core.NewSnapshot(d, self, d.settled, high, at)
 	}
-	// Whether self is still active need not be asked: of a committed self the
-	// log says the same as ownership, and of an aborted one RolledBack does.
-	return core.NewSnapshot(d, self, d.settled, high, at)
+}
+
+// handedOut reports whether a Begin has got x by now.
+func (m *Manager) handedOut(x core.Xid) bool {
+	_, w := m.dir.Load().load(x)
+	return w.tag() != reserved || m.first(x) && x < m.PeekNext()
 }
 
 // capture returns a directory, a bound and a number of one instant (I5): bound
@@ -50,7 +63,7 @@ func (d *directory) Lookup(x core.Xid, at uint64) (bool, error) {
 	for {
 		c, w := d.load(x)
 		switch w.tag() {
-		case committed, forgotten:
+		case committed, forgotten, sealed:
 			return w.number() <= at, nil
 		case aborted:
 			return false, nil
@@ -65,7 +78,7 @@ func (d *directory) Lookup(x core.Xid, at uint64) (bool, error) {
 		default:
 			// Without a cell: Begin had not returned when d was current, so
 			// it draws above at, whatever it draws (I4, I5).
-			if c == nil || fault.On == "epoch/includes-unpushed" || raise(c, w, at) {
+			if c == nil || fault.On == "epoch/includes-unpushed" || d.m.raise(c, w, at) {
 				return false, nil
 			}
 		}
@@ -89,7 +102,7 @@ func (d *directory) RolledBack(x core.Xid, at uint64) (bool, error) {
 	for {
 		c, w := d.load(x)
 		switch w.tag() {
-		case committed:
+		case committed, sealed:
 			return false, nil
 		case forgotten:
 			return w.number() > at, nil
@@ -100,7 +113,7 @@ func (d *directory) RolledBack(x core.Xid, at uint64) (bool, error) {
 				return number > at, nil
 			}
 		default:
-			if c == nil || fault.On == "epoch/owner-unpushed" || raise(c, w, d.m.clock.present()) {
+			if c == nil || fault.On == "epoch/owner-unpushed" || d.m.raise(c, w, d.m.clock.present()) {
 				return false, nil
 			}
 		}
@@ -111,7 +124,7 @@ func (d *directory) RolledBack(x core.Xid, at uint64) (bool, error) {
 func (d *directory) InProgress(low, high core.Xid, at uint64) (core.XidSet, error) {
 	var set core.XidSet
 	d.words(low, high, func(x core.Xid, c *atomic.Uint64) bool {
-		if c == nil || unfinishedAt(c, at) {
+		if c == nil || d.m.unfinishedAt(c, at) {
 			set = append(set, x)
 		}
 		return true
@@ -126,13 +139,13 @@ func (d *directory) InProgress(low, high core.Xid, at uint64) (core.XidSet, erro
 
 // unfinishedAt reports whether the transaction had not finished at number at,
 // and makes sure that this stays true.
-func unfinishedAt(c *atomic.Uint64, at uint64) bool {
+func (m *Manager) unfinishedAt(c *atomic.Uint64, at uint64) bool {
 	for {
 		w := word(c.Load())
 		if !w.unfinished() {
 			return w.number() > at && w.tag() != forgotten
 		}
-		if fault.On == "epoch/in-progress-unpushed" || raise(c, w, at) {
+		if fault.On == "epoch/in-progress-unpushed" || m.raise(c, w, at) {
 			return true
 		}
 	}

@@ -1,27 +1,30 @@
 package epoch
 
 // A word of the outcome log is a tag in the low bits and a number above them.
-// The zero word is in progress with bound 0: fresh memory needs no set-up.
+// The zero word is reserved with bound 0: fresh memory needs no set-up.
 type word uint64
 
 const (
-	inProgress = iota // number: the bound b, "finishes at no number <= b"
+	reserved   = iota // number: as inProgress; Begin has not come to its mark (see Manager.first)
+	inProgress        // number: the bound b, "finishes at no number <= b"
 	committed         // number: the commit's
 	aborted           // number: the rollback's
 	condemned         // aborted (same number), and the current prune may forget it
 	forgotten         // number: the prune's; counts as committed from there on
+	sealed            // number: counts as committed from there on; nobody has the xid, nor ever will
 
 	tagBits = 3
+	tagMask = 1<<tagBits - 1
 )
-
-// begun is what Begin makes of the zero word: in progress, with a bound that
-// holds for everybody because the clock starts above it. A word other than zero
-// proves that its xid was handed out, without a look at the allocator.
-const begun = word(1 << tagBits) // inProgress, bound 1
 
 func newWord(tag int, number uint64) word { return word(number<<tagBits) | word(tag) }
 
-func (w word) tag() int       { return int(w & (1<<tagBits - 1)) }
+func (w word) tag() int       { return int(w & tagMask) }
 func (w word) number() uint64 { return uint64(w >> tagBits) }
 
-func (w word) unfinished() bool { return w&(1<<tagBits-1) == inProgress }
+// unfinished reports whether w may still come to be committed or aborted, at a
+// number above its bound.
+func (w word) unfinished() bool { return w&tagMask <= inProgress }
+
+// begun is w, which is reserved, after its Begin: the bound stays (I2).
+func (w word) begun() word { return w | inProgress }

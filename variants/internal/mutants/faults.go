@@ -14,7 +14,8 @@ import (
 // where it stands, package fault says how, and can be switched on in a build with
 // the sim tag. The managers are small, so that what is rare becomes common.
 var Faults = slices.Concat(
-	faultsOf(func() core.Manager { return epoch.NewSegments(4) }, epochFaults),
+	faultsOf(func() core.Manager { return epoch.With(epoch.Options{Segment: 4, Block: 1}) }, epochFaults),
+	faultsOf(func() core.Manager { return epoch.With(epoch.Options{Segment: 4, Block: 2, Cursors: 2}) }, blockFaults),
 	faultsOf(func() core.Manager { return sharded.NewShards(2) }, shardedFaults),
 	faultsOf(func() core.Manager { return rwmutex.New() }, rwmutexFaults),
 )
@@ -31,6 +32,23 @@ func faultsOf(newManager func() core.Manager, rows []row) []Mutant {
 		faults[i] = Mutant{string(r.name), r.mistake, newManager, r.claims, r.name}
 	}
 	return faults
+}
+
+// blockFaults need blocks of more than one xid.
+var blockFaults = []row{
+	{"epoch/cursor-before-segment", "a block is put at its cursor before its segment is made", Explore},
+	{"epoch/begin-unmarked", "Begin takes an xid from its block and leaves the word as it is", Kit | Explore},
+	{"epoch/seal-overwrites", "a walk seals a reserved xid whatever its word is by now", Explore},
+	{"epoch/seals-at-nothing", "a walk seals at a number that every snapshot has reached", Kit | Explore},
+	{"epoch/first-is-sealed", "a walk seals the first xid of a block, whose Begin has not returned", Explore},
+	{"epoch/oldest-names-reserved", "OldestActive takes a reserved xid for an active one", Kit | Explore},
+	{"epoch/oldest-passes-unsealed", "OldestActive passes a reserved xid and does not seal it", Kit | Explore},
+	{"epoch/horizon-stops-at-reserved", "OldestRequired takes a reserved xid for an active one", Kit | Explore},
+	{"epoch/horizon-passes-unsealed", "OldestRequired passes a reserved xid and does not seal it", Kit | Explore},
+	{"epoch/reserved-is-active", "Status calls a reserved xid active", Kit | Explore},
+	{"epoch/reserved-is-finished", "a finish of a reserved xid succeeds", Kit | Explore},
+	{"epoch/owner-read-once", "a snapshot asks before its capture whether its owner has begun, and not again", Explore},
+	{"epoch/jump-unaligned", "ObserveCommitted moves the allocator into the middle of a block", Kit | Explore},
 }
 
 var epochFaults = []row{
