@@ -67,7 +67,7 @@ var Programs = []Program{
 		About: "a cursor that is put beyond an active transaction"},
 	{Name: "oldest-active-snapshot", Text: "x=Begin; Commit(x) || s=Snapshot OldestActive Includes(s, x)",
 		About: "the oldest active transaction, and an older snapshot includes it"},
-	{Name: "oldest-active-order", Text: "x=Begin y=Begin z=Begin t=Snapshot Includes(t, y) Commit(z); s=Snapshot Commit(x) || Commit(y) || OldestActive",
+	{Name: "oldest-active-order", Text: "x=Begin y=Begin z=Begin w=Begin Snapshot Commit(z) t=Snapshot Includes(t, y) Commit(w); s=Snapshot Commit(x) || Commit(y) || OldestActive",
 		About: "the oldest active transaction, and what is seen to be finished below it is younger"},
 	{Name: "oldest-active-segment", Text: "x=Begin; Begin || y=Begin z=Begin Commit(2) Commit(y) Commit(z) Commit(x) || OldestActive",
 		About: "a walk over transactions whose room is made meanwhile"},

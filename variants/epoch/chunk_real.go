@@ -1,6 +1,0 @@
-//go:build !sim
-
-package epoch
-
-// slotsPerChunk is a power of two.
-const slotsPerChunk = 16

@@ -1,6 +1,0 @@
-//go:build sim
-
-package epoch
-
-// slotsPerChunk is small, so that a second chunk is common.
-const slotsPerChunk = 2
