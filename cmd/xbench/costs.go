@@ -15,13 +15,14 @@ import (
 )
 
 // What xbench run -costs takes. A verdict takes five undisturbed slices of each
-// row; on a machine that others use too, many more must be measured for that.
+// row; on a machine that others use too, many more must be measured for that, and
+// short ones, so that some are undisturbed.
 const (
 	costsDuration      = 150 * time.Second
 	quickCostsDuration = 20 * time.Second
 
-	costsSlices      = 25
-	quickCostsSlices = 7
+	costsSlices      = 50
+	quickCostsSlices = 10
 )
 
 // costsAlone reports flags that say what -costs says itself.
