@@ -22,6 +22,11 @@ type Config struct {
 	// slices of a row and on their length, within limits: a few rows take less,
 	// too many take more.
 	Budget time.Duration
+	// Wanted, if it is not nil, says whether there is to be a row of that variant
+	// and load at that number of threads. (Reference rows there always are.)
+	Wanted func(variant, load string, threads int) bool
+	// Untimed: no latencies are sampled.
+	Untimed bool
 	// Slices, if it is not 0, is the number of slices of a row.
 	Slices int
 	// Paced: the loads do what is due, not what they can. Slices are few and as

@@ -44,9 +44,13 @@ func plan(cfg *Config) (groups []group) {
 			for _, threads := range cfg.Threads {
 				var g group
 				for _, v := range cfg.Variants {
-					g = append(g, newCell(load, v.Name, v.New, threads, mode))
+					if cfg.Wanted == nil || cfg.Wanted(v.Name, load.Name(), threads) {
+						g = append(g, newCell(load, v.Name, v.New, threads, mode))
+					}
 				}
-				groups = append(groups, g)
+				if len(g) > 0 {
+					groups = append(groups, g)
+				}
 			}
 		}
 	}
@@ -126,7 +130,7 @@ func newSchedule(cfg *Config, groups []group, now time.Time) *schedule {
 
 // sampled reports whether latencies of g are sampled: those of the first mode.
 func (g group) sampled(cfg *Config) bool {
-	return g[0].manager != nil && g[0].mode == cfg.Modes[0]
+	return !cfg.Untimed && g[0].manager != nil && g[0].mode == cfg.Modes[0]
 }
 
 // plan sets the window from what is left.

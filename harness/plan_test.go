@@ -43,6 +43,35 @@ func TestSlicesOfARowAreNeighbours(t *testing.T) {
 	}
 }
 
+func TestOnlyWhatIsWanted(t *testing.T) {
+	second := good()
+	second.Name = "second"
+	cfg := small(t, []Variant{good(), second}, "txn", "mixed")
+	cfg.Wanted = func(variant, load string, threads int) bool {
+		return load == "txn" && (variant == "second" || threads == 1)
+	}
+	cfg.Untimed = true
+	var names []string
+	for _, g := range plan(&cfg) {
+		if len(g) == 0 || g.sampled(&cfg) {
+			t.Errorf("a group of %d rows, sampled: %v", len(g), g.sampled(&cfg))
+		}
+		for _, c := range g {
+			if c.manager != nil {
+				names = append(names, c.row.Name())
+			}
+		}
+	}
+	want := []string{
+		"Txn/variant=rwmutex/threads=1/pinned=false/gc=off",
+		"Txn/variant=second/threads=1/pinned=false/gc=off",
+		"Txn/variant=second/threads=2/pinned=false/gc=off",
+	}
+	if !slices.Equal(names, want) {
+		t.Errorf("the rows are %q, want %q", names, want)
+	}
+}
+
 func TestScheduleKeepsToTheBudget(t *testing.T) {
 	cfg := small(t, []Variant{good(), good(), good()}, "txn", "mixed", "rollback", "retain")
 	cfg.Slices = 0

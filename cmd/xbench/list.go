@@ -35,6 +35,10 @@ func listCommand(std streams, help *bytes.Buffer) *ffcli.Command {
 				fmt.Fprintf(w, "  %s\t%s\n", l.Name(), l.Summary())
 			}
 			fmt.Fprintf(w, "  %s\t%s\n", builtinTrace, "a recorded PostgreSQL server: pgbench at several isolation levels, savepoints, a long reader")
+			fmt.Fprintf(w, "\nOF ONE OPERATION, for -costs and by name\n")
+			for _, l := range workload.Operations() {
+				fmt.Fprintf(w, "  %s\t%s\n", l.Name(), l.Summary())
+			}
 			fmt.Fprintf(w, "\n  txn-snapshot/active=N works with any N; txn-snapshot is the four above; -trace FILE replays another trace\n")
 			return w.Flush()
 		},

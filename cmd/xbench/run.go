@@ -20,6 +20,7 @@ import (
 	"github.com/peterbourgon/ff/v3/ffcli"
 
 	"xidlab/harness"
+	"xidlab/harness/costs"
 	"xidlab/harness/pin"
 	"xidlab/harness/plot"
 	"xidlab/harness/result"
@@ -41,7 +42,7 @@ const (
 
 // runFlags are the flags of xbench run, as typed.
 type runFlags struct {
-	quick, json                                   bool
+	quick, json, costs                            bool
 	variant, workload, trace, pace, threads, cpus string
 	duration                                      time.Duration
 	slices                                        int
@@ -54,13 +55,14 @@ func runCommand(std streams, help *bytes.Buffer, line []string) *ffcli.Command {
 	f := &runFlags{pinned: pinnedAuto}
 	fs := newFlagSet("run", help)
 	fs.BoolVar(&f.quick, "quick", false, "a first look: pinned only, and short")
+	fs.BoolVar(&f.costs, "costs", false, "judge what the operations of "+strings.Join(costs.Variants(), " and ")+" cost by what\n\tthey are meant to cost; with -variant, show any")
 	fs.StringVar(&f.variant, "variant", "", "only these variants, `NAME,...` (see xbench list)")
 	fs.StringVar(&f.workload, "workload", "", "only these workloads, `NAME,...` (see xbench list)")
 	fs.StringVar(&f.trace, "trace", "", "replay the trace of `FILE`, made by xbench import; alone unless\n\t-workload is given too")
 	fs.StringVar(&f.pace, "pace", paceMax, "replay traces as fast as possible (max), or at a multiple of the\n\trecorded pace (1x)")
 	fs.StringVar(&f.threads, "threads", "", "only these numbers of threads, `N,...` (default: 1 to all CPUs)")
 	fs.StringVar(&f.cpus, "cpus", "", "use only these CPUs, a `LIST` such as 0-3,8 (default: all that are allowed)")
-	fs.DurationVar(&f.duration, "duration", usualDuration, "about how long to measure; many rows take longer; with -quick the\n\tdefault is "+quickDuration.String())
+	fs.DurationVar(&f.duration, "duration", usualDuration, "about how long to measure; many rows take longer; with -quick the\n\tdefault is "+quickDuration.String()+", with -costs "+costsDuration.String()+", with both "+quickCostsDuration.String())
 	fs.IntVar(&f.slices, "slices", 0, "measure each row in `N` slices (default: as fits the duration)")
 	fs.Uint64Var(&f.seed, "seed", 1, "of everything random")
 	fs.BoolVar(&f.json, "json", false, "write the results as JSON to the standard output instead of tables")
@@ -80,6 +82,7 @@ EXAMPLES
   xbench run -workload txn-snapshot/active=1000    any number of idle transactions
   xbench run -trace shop.trace -pace 1x            a recorded workload, as recorded
   xbench run -threads 2 -cpus 0,2 -duration 10m    longer, on chosen CPUs
+  xbench run -costs                                what each operation costs: under three minutes
   xbench run -quick -json | jq '.rows[].variant'   for machines
 
 ` + exitHelp,
@@ -88,12 +91,24 @@ EXAMPLES
 			if err := noArguments(args); err != nil {
 				return err
 			}
-			if f.quick && !isSet(fs, "duration") {
-				f.duration = quickDuration
+			if !isSet(fs, "duration") {
+				f.duration = defaultDuration(f)
 			}
 			return run(ctx, std, f, line)
 		},
 	}
+}
+
+func defaultDuration(f *runFlags) time.Duration {
+	switch {
+	case f.quick && f.costs:
+		return quickCostsDuration
+	case f.costs:
+		return costsDuration
+	case f.quick:
+		return quickDuration
+	}
+	return usualDuration
 }
 
 // run measures and reports.
@@ -142,8 +157,8 @@ func run(ctx context.Context, std streams, f *runFlags, line []string) error {
 	}
 	// After an interruption somebody is waiting for the prompt, and where files
 	// cannot be written there is no place for plots.
-	draw := err == nil || errors.Is(err, harness.ErrBroken)
-	return join(err, report(std, f, rec, draw))
+	draw := (err == nil || errors.Is(err, harness.ErrBroken)) && !f.costs
+	return join(err, report(std, f, rec, cfg, draw))
 }
 
 // join joins what went wrong, the worse first, whose exit code counts.
@@ -163,7 +178,7 @@ func setProcs(top pin.Topology) (undo func()) {
 
 // report draws the plots and writes what was measured. All files are there before
 // the first word is: whoever reads the output slowly, or stops, costs none.
-func report(std streams, f *runFlags, rec *result.Recorder, draw bool) (err error) {
+func report(std streams, f *runFlags, rec *result.Recorder, cfg *harness.Config, draw bool) (err error) {
 	r := rec.Run()
 	plots := 0
 	if draw && len(r.Rows) > 0 {
@@ -173,22 +188,34 @@ func report(std streams, f *runFlags, rec *result.Recorder, draw bool) (err erro
 			defer func() { err = join(environmentError(plotErr), err) }()
 		}
 	}
-	if err := words(std, f, rec, r, plots); err != nil {
+	if err := words(std, f, rec, r, cfg, plots); err != nil {
 		return environmentError(fmt.Errorf("%w; the results are in %s", err, rec.JSONPath()))
 	}
 	return nil
 }
 
 // words writes what was measured, and where it and the plots are.
-func words(std streams, f *runFlags, rec *result.Recorder, r *result.Run, plots int) error {
+func words(std streams, f *runFlags, rec *result.Recorder, r *result.Run, cfg *harness.Config, plots int) error {
 	paths := std.out
+	var lines []costs.Line
+	if f.costs {
+		lines = judgeCosts(f, r, cfg)
+	}
 	if f.json {
 		paths = std.log
-		raw, err := json.MarshalIndent(r, "", " ")
+		out := struct {
+			*result.Run
+			Costs []costs.Line `json:"costs,omitempty"`
+		}{r, lines}
+		raw, err := json.MarshalIndent(out, "", " ")
 		if err != nil {
 			return err
 		}
 		if _, err := std.out.Write(append(raw, '\n')); err != nil {
+			return err
+		}
+	} else if f.costs {
+		if err := costs.Write(std.out, r, lines); err != nil {
 			return err
 		}
 	} else if len(r.Rows) > 0 {
@@ -217,10 +244,17 @@ func configure(f *runFlags, top pin.Topology) (cfg *harness.Config, notes []stri
 		return nil, nil, usageError(fmt.Errorf("-slices %d: give a positive number", f.slices))
 	}
 	cfg = &harness.Config{Budget: f.duration, Slices: f.slices, Seed: f.seed, Paced: f.pace != paceMax}
-	if cfg.Variants, err = chosenVariants(f.variant); err != nil {
+	variant, ofLoads := f.variant, chosenLoads
+	if f.costs {
+		if err := costsAlone(f); err != nil {
+			return nil, nil, usageError(err)
+		}
+		variant, ofLoads = costVariants(f), costLoads
+	}
+	if cfg.Variants, err = chosenVariants(variant); err != nil {
 		return nil, nil, usageError(err)
 	}
-	if cfg.Loads, err = chosenLoads(f); err != nil {
+	if cfg.Loads, err = ofLoads(f); err != nil {
 		return nil, nil, usageError(err)
 	}
 	if cfg.CPUs, err = chosenCPUs(f.cpus, top); err != nil {
@@ -229,13 +263,16 @@ func configure(f *runFlags, top pin.Topology) (cfg *harness.Config, notes []stri
 	if cfg.Threads, err = chosenThreads(f.threads, len(cfg.CPUs)); err != nil {
 		return nil, nil, usageError(err)
 	}
+	if f.costs {
+		measureCosts(f, cfg)
+	}
 	if most := slices.Max(cfg.Threads); most > len(cfg.CPUs) {
 		notes = append(notes, fmt.Sprintf("%d threads share %d CPUs: these are figures of the scheduler too", most, len(cfg.CPUs)))
 	}
 	pinned := f.pinned
 	if pinned == pinnedAuto {
 		pinned = pinnedBoth
-		if f.quick {
+		if f.quick || f.costs {
 			pinned = pinnedTrue
 		}
 	}
@@ -280,7 +317,7 @@ func chosenModes(f *runFlags, pinned pinnedFlag) (modes []harness.Mode, err erro
 			add(false, gc)
 		}
 	}
-	if f.gc == "" && !f.quick && pinned != pinnedFalse {
+	if f.gc == "" && !f.quick && !f.costs && pinned != pinnedFalse {
 		add(true, harness.GCBallast)
 	}
 	return modes, nil

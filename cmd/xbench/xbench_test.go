@@ -359,7 +359,7 @@ func TestList(t *testing.T) {
 			t.Errorf("the list lacks %s", v.Name)
 		}
 	}
-	for _, l := range workload.All() {
+	for _, l := range slices.Concat(workload.All(), workload.Operations()) {
 		if !strings.Contains(out, l.Name()) || !strings.Contains(out, l.Summary()) {
 			t.Errorf("the list lacks %s", l.Name())
 		}

@@ -108,6 +108,16 @@ func (m timedManager) Rollback(x core.Xid) error {
 	return err
 }
 
+func (m timedManager) Status(x core.Xid) core.Status {
+	if !m.s.Due() {
+		return m.Manager.Status(x)
+	}
+	start := m.s.Now()
+	status := m.Manager.Status(x)
+	m.s.Record(OpStatus, start)
+	return status
+}
+
 func (m timedManager) OldestActive() (core.Xid, bool) {
 	if !m.s.Due() {
 		return m.Manager.OldestActive()

@@ -44,7 +44,7 @@ func (l *Mix) Start(m core.Manager, workers int, seed uint64) (Run, error) {
 		}
 	}
 	for i := range r.workers {
-		w := &mixWorker{run: r, plain: r.calls}
+		w := &mixWorker{run: r, index: i, plain: r.calls}
 		if l.equip != nil {
 			l.equip(r, w, rand.New(rand.NewPCG(seed, uint64(i)+1)))
 		}
@@ -77,6 +77,7 @@ const ringSize = 64
 type mixWorker struct {
 	_     [128]byte
 	run   *mixRun
+	index int // as of [Run.Worker]
 	plain calls
 	timed calls    // plain, timed by sampler
 	by    *Sampler // of timed
@@ -85,9 +86,11 @@ type mixWorker struct {
 	ring [ringSize]core.Xid // the latest xids that it committed
 	n    uint               // how many it ever committed
 
-	probes []probe  // a tape of xids to ask about; see nextProbes
-	kinds  []mixed  // a tape of what to do next
-	at     uint     // where the tapes stand
+	probes []probe // a tape of xids to ask about; see nextProbes
+	kinds  []mixed // a tape of what to do next
+	blocks []block // a tape of xids to ask one snapshot about
+	at     uint    // where the tapes stand
+	snap   core.Snapshot
 	guard  longRead // of mixes that hold one
 	tick   uint     // counts units, where something happens once in many
 

@@ -2,8 +2,10 @@ package workload
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"xidlab/core"
@@ -141,7 +143,7 @@ func drive(t *testing.T, l Load, m core.Manager, steps int, sampled bool) ([]Met
 }
 
 func TestMixesOnTheSpecification(t *testing.T) {
-	for _, l := range All() {
+	for _, l := range slices.Concat(All(), Operations()) {
 		t.Run(l.Name(), func(t *testing.T) {
 			t.Parallel()
 			for _, sampled := range []bool{false, true} {
@@ -202,6 +204,32 @@ func (v now) InProgress(_, _ core.Xid, _ uint64) (core.XidSet, error) {
 	return nil, nil
 }
 
+// wrongView includes everything.
+type wrongView struct{ *locked }
+
+func (m wrongView) Snapshot(core.Xid) core.Snapshot {
+	return core.NewSnapshot(nil, core.None, core.MaxXid, core.MaxXid, 0)
+}
+
+// wrongStatus knows no rollback.
+type wrongStatus struct{ *locked }
+
+func (m wrongStatus) Status(core.Xid) core.Status { return core.Committed }
+
+// wrongOldest names the largest.
+type wrongOldest struct{ *locked }
+
+func (m wrongOldest) OldestActive() (core.Xid, bool) { return m.PeekNext() - 1, true }
+
+// wrongRelease ends each guard before its owner does.
+type wrongRelease struct{ *locked }
+
+func (m wrongRelease) Retain(self core.Xid) core.Guard {
+	g := m.locked.Retain(self)
+	g.Release()
+	return g
+}
+
 func TestMixesNoticeBrokenPromises(t *testing.T) {
 	for _, c := range []struct {
 		mix  string
@@ -216,6 +244,15 @@ func TestMixesNoticeBrokenPromises(t *testing.T) {
 		{"long-readers", lateGuard{newLocked()}, "which committed after it"},
 		{"read-mostly", wrongCommit{newLocked()}, "a snapshot includes"},
 		{"mixed", wrongCommit{newLocked()}, "does not include itself"},
+		{"includes-log", wrongCommit{newLocked()}, "of 256 xids a snapshot includes 0"},
+		{"includes-old", wrongCommit{newLocked()}, "of 256 xids a snapshot includes 0"},
+		{"includes-active", wrongView{newLocked()}, "of 256 xids a snapshot includes 256, not 0"},
+		{"status", wrongStatus{newLocked()}, "are committed by their status"},
+		{"fresh-snapshot/active=4096", wrongView{newLocked()}, "which is active"},
+		{"oldest-active", wrongOldest{newLocked()}, "OldestActive is 4096, true; xid 1 is active"},
+		{"guard", wrongRelease{newLocked()}, "reports that it had ended"},
+		{"writer-reader", wrongCommit{newLocked()}, "which committed"},
+		{"reader-writer", wrongView{newLocked()}, "decided before the run"},
 	} {
 		found, err := Find(c.mix)
 		if err != nil {
@@ -234,12 +271,12 @@ func TestMixesNoticeBrokenPromises(t *testing.T) {
 type poor struct{ core.Manager }
 
 func TestMixesSayWhatTheyNeed(t *testing.T) {
-	for _, l := range All() {
+	for _, l := range slices.Concat(All(), Operations()) {
 		_, err := l.Start(poor{newLocked()}, 1, 1)
 		if err != nil && !errors.Is(err, ErrUnsupported) {
 			t.Errorf("%s: %v", l.Name(), err)
 		}
-		if needs := l.Name() == "retain" || l.Name() == "rollback" || l.Name() == "mixed" || l.Name() == "long-readers"; needs != (err != nil) {
+		if needs := slices.Contains([]string{"retain", "rollback", "mixed", "long-readers", "guard"}, l.Name()); needs != (err != nil) {
 			t.Errorf("%s: got %v", l.Name(), err)
 		}
 	}
@@ -301,6 +338,134 @@ func TestEditDistance(t *testing.T) {
 	} {
 		if got := editDistance(c.a, c.b); got != c.want {
 			t.Errorf("editDistance(%q, %q) = %d, want %d", c.a, c.b, got, c.want)
+		}
+	}
+}
+
+// counting counts the calls of each method.
+type counting struct {
+	*locked
+	begins, commits, snapshots, statuses, oldest, retains, releases atomic.Int64
+}
+
+func (m *counting) Begin() core.Xid { m.begins.Add(1); return m.locked.Begin() }
+func (m *counting) Commit(x core.Xid) error {
+	m.commits.Add(1)
+	return m.locked.Commit(x)
+}
+func (m *counting) Snapshot(self core.Xid) core.Snapshot {
+	m.snapshots.Add(1)
+	return m.locked.Snapshot(self)
+}
+func (m *counting) Status(x core.Xid) core.Status {
+	m.statuses.Add(1)
+	return m.locked.Status(x)
+}
+func (m *counting) OldestActive() (core.Xid, bool) {
+	m.oldest.Add(1)
+	return m.locked.OldestActive()
+}
+func (m *counting) Retain(self core.Xid) core.Guard {
+	m.retains.Add(1)
+	return core.NewGuard(core.Snapshot{}, m, 0)
+}
+func (m *counting) Release(uint64) bool { m.releases.Add(1); return true }
+
+func (m *counting) take() (n [7]int64) {
+	for i, c := range []*atomic.Int64{&m.begins, &m.commits, &m.snapshots, &m.statuses, &m.oldest, &m.retains, &m.releases} {
+		n[i] = c.Swap(0)
+	}
+	return n
+}
+
+// TestOperationsDoWhatTheySay: a unit of work is the calls that the summary
+// names, and no others.
+func TestOperationsDoWhatTheySay(t *testing.T) {
+	tested := map[string]bool{}
+	for _, c := range []struct {
+		mix  string
+		unit [7]int64 // begins, commits, snapshots, statuses, oldest, retains, releases
+	}{
+		{"fresh-snapshot/active=0", [7]int64{2: 1}},
+		{"fresh-snapshot/active=4096", [7]int64{2: 1}},
+		{"includes-log", [7]int64{}},
+		{"includes-active", [7]int64{}},
+		{"includes-old", [7]int64{}},
+		{"status", [7]int64{3: 1}},
+		{"oldest-active", [7]int64{4: 1}},
+		{"guard", [7]int64{5: 1, 6: 1}},
+		{"writer-reader", [7]int64{1, 1, 1}},
+		{"reader-writer", [7]int64{2: 1}},
+	} {
+		found, err := Find(c.mix)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tested[c.mix] = true
+		m := &counting{locked: newLocked()}
+		r, err := found[0].Start(m, 1, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.take()
+		units := int64(0)
+		for range 20 {
+			units += int64(r.Worker(0).Step(nil))
+		}
+		want := c.unit
+		for i := range want {
+			want[i] *= units
+		}
+		if got := m.take(); got != want {
+			t.Errorf("%s: %d units made the calls %v, want %v", c.mix, units, got, want)
+		}
+		if _, err := r.Finish(); err != nil {
+			t.Errorf("%s: %v", c.mix, err)
+		}
+	}
+	if len(tested) != len(Operations()) {
+		t.Errorf("of %d mixes %d are in the table", len(Operations()), len(tested))
+	}
+}
+
+// TestWorkingSets: what is asked about lies where the summary says.
+func TestWorkingSets(t *testing.T) {
+	for _, c := range []struct {
+		mix                    string
+		below, open, committed bool // an unfinished xid lies below all of them; they are open; all but a few are committed
+	}{
+		{"includes-log", true, false, true},
+		{"includes-active", false, true, false},
+		{"includes-old", false, false, true},
+		{"status", true, false, true},
+	} {
+		found, err := Find(c.mix)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := newLocked()
+		r, err := found[0].Start(m, 1, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		asked := map[core.Xid]bool{}
+		least, committed := core.MaxXid, 0
+		w := r.Worker(0).(*mixWorker)
+		for range tapeBlocks {
+			for _, x := range w.nextBlock().xids {
+				asked[x] = true
+				least = min(least, x)
+				if m.Status(x) == core.Committed {
+					committed++
+				}
+			}
+		}
+		oldest, ok := m.OldestActive()
+		if len(asked) != workingSet || (ok && oldest < least) != c.below || (ok && oldest == least) != c.open {
+			t.Errorf("%s: %d xids from %d; the oldest active is %d, %v", c.mix, len(asked), least, oldest, ok)
+		}
+		if most := committed >= workingSet-youngAbort; most != c.committed || c.mix == "status" && committed == workingSet {
+			t.Errorf("%s: %d of %d are committed", c.mix, committed, workingSet)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package workload
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -12,7 +13,8 @@ const idleFamily = "txn-snapshot/active="
 // maxActive bounds the parameter, lest a typing error eat the memory.
 const maxActive = 1 << 20
 
-// All returns the named mixes, in the order in which they are run and shown.
+// All returns the mixes that are run when none is named, in the order in which
+// they are run and shown.
 func All() []*Mix {
 	mixes := []*Mix{autocommit(), txn()}
 	for _, n := range []int{0, 16, 256, 4096} {
@@ -21,7 +23,7 @@ func All() []*Mix {
 	return append(mixes, readMostly(), longReaders(), rollback(), retain(), everything())
 }
 
-// Find returns the mixes of that name: one, or for "txn-snapshot" the whole
+// Find returns the mixes of that name, of All and of [Operations]: one, or for "txn-snapshot" the whole
 // family, whose members are "txn-snapshot/active=N" with any N up to 2^20. The
 // error of an unknown name suggests the nearest, or one of others, which the
 // caller looks for elsewhere.
@@ -35,7 +37,7 @@ func Find(name string, others ...string) ([]*Mix, error) {
 	}
 	var found []*Mix
 	var known []string
-	for _, l := range All() {
+	for _, l := range slices.Concat(All(), Operations()) {
 		if family, _, _ := strings.Cut(l.name, "/"); l.name == name || family == name {
 			found = append(found, l)
 		}
@@ -89,14 +91,23 @@ func txnSnapshot(active int) *Mix {
 		unit:    "transaction",
 		active:  active,
 		step: func(w *mixWorker, c *calls, _ *Sampler) int {
-			const batch = 8
-			for range batch - 1 {
+			// What snapshots answer is checked once in some transactions: asking
+			// costs as much as taking them.
+			const batch, checked = 8, 8
+			plain := batch
+			if w.tick++; w.tick%checked == 0 {
+				plain--
+			}
+			for range plain {
 				x := c.m.Begin()
 				s := c.m.Snapshot(x)
 				if s.Bound() == 0 { // keeps the compiler from dropping it
 					w.broken("a snapshot with bound 0")
 				}
 				w.committed(x, c.m.Commit(x))
+			}
+			if plain == batch {
+				return batch
 			}
 			x := c.m.Begin()
 			s := c.m.Snapshot(x)

@@ -67,7 +67,7 @@ func drawProbes(r *mixRun, w *mixWorker, rng *rand.Rand) {
 	w.probes = make([]probe, tapeReads)
 	for i := range w.probes {
 		p := &w.probes[i]
-		for k := range p.xids {
+		for k := range &p.xids {
 			if rng.IntN(2) == 0 {
 				p.xids[k] = r.old[rng.IntN(len(r.old))]
 				p.hits++
@@ -88,13 +88,13 @@ func (w *mixWorker) read(snap *core.Snapshot, s *Sampler) {
 	w.at++
 	hits := 0
 	if s == nil {
-		for _, x := range p.xids {
+		for _, x := range &p.xids {
 			if snap.Includes(x) {
 				hits++
 			}
 		}
 	} else {
-		for _, x := range p.xids {
+		for _, x := range &p.xids {
 			if includes(snap, x, s) {
 				hits++
 			}

@@ -18,12 +18,13 @@ const (
 	OpOldestActive
 	OpOldestRequired
 	OpPruneAborted
+	OpStatus
 	NumOps // how many there are
 )
 
 var opNames = [NumOps]string{
 	"begin", "snapshot", "includes", "commit", "rollback", "allocate-committed",
-	"retain", "release", "oldest-active", "oldest-required", "prune-aborted",
+	"retain", "release", "oldest-active", "oldest-required", "prune-aborted", "status",
 }
 
 // String is the name of o in results, such as "oldest-active". o must be below
