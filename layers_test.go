@@ -40,6 +40,7 @@ variants                   : core variants/*
 harness/explore            : core core/spec internal/sched
 harness/*                  : core core/spec harness harness/*
 harness                    : core core/spec harness/*
+docs/figures               :
 cmd/*                      : core core/coretest internal/sched variants harness harness/*
 `
 

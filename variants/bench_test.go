@@ -2,6 +2,8 @@ package variants
 
 import (
 	"fmt"
+	"runtime"
+	"sync"
 	"testing"
 
 	"xidlab/core"
@@ -50,6 +52,38 @@ func BenchmarkAllocateCommitted(b *testing.B) {
 		core.AllocateCommitted(m)
 		return nil
 	})
+}
+
+// BenchmarkGoroutines: many more goroutines than processors, each of which gives
+// way now and then, as one does that waits for a client.
+func BenchmarkGoroutines(b *testing.B) {
+	for _, n := range []int{2, 64, 10_000} {
+		for _, v := range All {
+			b.Run(fmt.Sprintf("goroutines=%d/variant=%s", n, v.Name), func(b *testing.B) {
+				m := v.New()
+				var wg sync.WaitGroup
+				for g := range n {
+					turns := b.N / n
+					if g < b.N%n {
+						turns++
+					}
+					wg.Go(func() {
+						for i := range turns {
+							x := m.Begin()
+							m.Snapshot(x)
+							if err := m.Commit(x); err != nil {
+								b.Error(err)
+							}
+							if i%16 == 0 {
+								runtime.Gosched()
+							}
+						}
+					})
+				}
+				wg.Wait()
+			})
+		}
+	}
 }
 
 // BenchmarkSnapshot is a phase in which nothing finishes.
