@@ -23,7 +23,7 @@ var ladders = []ladder{
 	{opAllocateCommitted, "", "AllocateCommitted", "s#=Snapshot Includes(s#, 1)"},
 	{opCommit, "x=Begin", "Commit(x)", "s#=Snapshot Includes(s#, x)"},
 	{opRollback, "x=Begin", "Rollback(x)", "s#=Snapshot Includes(s#, x)"},
-	{opCommitGroup, "x=Begin y=Begin", "CommitGroup(x, y)", "Snapshot"},
+	{opCommitGroup, "x=Begin y=Begin", "CommitGroup(x, y)", "s#=Snapshot Includes(s#, x)"},
 	{opSnapshot, "", "Snapshot", "Begin"},
 	{opIncludes, olderSnapshots, "Includes(s, x)", "Includes(s#, x)"},
 	{opInProgress, olderSnapshots, "InProgress(s)", "Includes(s#, x)"},

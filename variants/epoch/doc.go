@@ -45,13 +45,16 @@
 //	    the number is drawn, and readers of a condemned word push on the prune
 //	    as they would on a transaction in progress. A prune whose set may have
 //	    grown by then, or at whose number a guard may have lived, looks again.
+//	I12 A word that was a link to a group and is given back has a bound that it
+//	    never had before. So no link to a group is made after the group's end.
 //
 // # What waits for what
 //
-// Begin, Commit, Rollback, AllocateCommitted, Snapshot, Includes, Status,
-// OldestActive, OldestRequired, Retain and CheckpointExcluded never wait. A
-// retry is always paid for by somebody else's progress: of Commit and Rollback
-// by a reader's push, of Snapshot by a Begin or a new directory. The rare
+// Begin, Commit, Rollback, CommitGroup, AllocateCommitted, Snapshot, Includes,
+// Status, OldestActive, OldestRequired, Retain and CheckpointExcluded never wait.
+// A retry is always paid for by somebody else's progress: of Commit and Rollback
+// by a reader's push, of Snapshot by a Begin or a new directory. Whoever cannot
+// go on without the end of a group brings it about. The rare
 // operations (Pin, Unpin, PinCount, PruneAborted, ObserveCommitted,
 // RetainSnapshot, CheckpointProjection, and a Release that lets a waiting prune
 // go on) take turns under one mutex.

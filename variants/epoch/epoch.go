@@ -56,6 +56,7 @@ type Manager struct {
 	lost    atomic.Uint64           // up to here the numbers of forgotten aborts are lost
 	waiting atomic.Bool             // there are deferred prunes
 	guards  guards
+	groups  groupPlaces
 
 	turn   sync.Mutex        // of the rare operations
 	upkeep sync.Cell[upkeep] // belongs to the holder of the turn
@@ -78,6 +79,7 @@ var (
 	_ core.Recoverer          = (*Manager)(nil)
 	_ core.Checkpointer       = (*Manager)(nil)
 	_ core.KeyReserver        = (*Manager)(nil)
+	_ core.GroupCommitter     = (*Manager)(nil)
 )
 
 // Options are the sizes of a Manager. The zero Options are those of New.
@@ -118,6 +120,7 @@ func With(o Options) *Manager {
 	m.minPin.Store(noPin)
 	m.horizon.Store(&horizon{xid: 1})
 	m.guards.init(m)
+	m.groups.init(slotsPerChunk / 2)
 	m.dir.Store(&directory{m: m, settled: 1, shift: m.shift, stride: m.stride})
 	m.extend(0)
 	m.dir.Load().cell(core.None).Store(uint64(newWord(committed, 0))) // finished, for misuse
@@ -168,20 +171,34 @@ func (m *Manager) Rollback(x core.Xid) error { return m.decide("rollback", x, ab
 
 func (m *Manager) decide(op string, x core.Xid, tag int) error {
 	c, w := m.dir.Load().load(x)
-	for w.tag() == reserved {
-		// Never handed out, or its Begin has not come to its mark.
-		var allocated bool
-		if c, w, allocated = m.current(x); !allocated {
-			return core.FinishError(op, x, core.Unallocated)
+	if w.tag() == reserved {
+		var err error
+		if c, w, err = m.unmarked(op, x); err != nil {
+			return err
+		}
+	}
+	if c == nil || !m.finish(c, w, tag) {
+		return core.FinishError(op, x, m.Status(x))
+	}
+	return nil
+}
+
+// unmarked looks x up again, which was found reserved: it was never handed out,
+// which is an error, or its Begin has not come to its mark. If the word that it
+// returns is reserved still, x is active.
+func (m *Manager) unmarked(op string, x core.Xid) (*atomic.Uint64, word, error) {
+	for {
+		c, w, allocated := m.current(x)
+		if !allocated {
+			return nil, 0, core.FinishError(op, x, core.Unallocated)
 		}
 		if w.tag() != reserved {
-			break
+			return c, w, nil
 		}
 		if !m.first(x) && fault.On != "epoch/reserved-is-finished" {
 			if s := m.Status(x); s != core.Active {
-				return core.FinishError(op, x, s)
+				return nil, 0, core.FinishError(op, x, s)
 			}
-			c, w = m.dir.Load().load(x)
 			continue
 		}
 		for fault.On == "epoch/finish-awaits-begin" && c == nil && !m.dir.Load().covers(x) {
@@ -191,12 +208,8 @@ func (m *Manager) decide(op string, x core.Xid, tag int) error {
 			m.extend(x) // do for that Begin what it was about to do
 			c, w = m.dir.Load().load(x)
 		}
-		break
+		return c, w, nil
 	}
-	if c == nil || !m.finish(c, w, tag) {
-		return core.FinishError(op, x, m.Status(x))
-	}
-	return nil
 }
 
 // current looks x up as of now. The bound comes first: a gap is in the
@@ -216,6 +229,11 @@ func (m *Manager) current(x core.Xid) (c *atomic.Uint64, w word, allocated bool)
 // this call that decided it.
 func (m *Manager) finish(c *atomic.Uint64, w word, tag int) bool {
 	for w.unfinished() {
+		if w.tag() == link && fault.On != "epoch/finish-leaves-group" {
+			m.help(c, w)
+			w = word(c.Load())
+			continue
+		}
 		var n uint64
 		if fault.On == "epoch/publishes-then-ticks" {
 			n = m.clock.present() + 1
@@ -252,13 +270,21 @@ func (m *Manager) finish(c *atomic.Uint64, w word, tag int) bool {
 // raise makes sure that what w shows in progress finishes above n. It reports
 // false if the cell has changed since w was loaded from it.
 func (m *Manager) raise(c *atomic.Uint64, w word, n uint64) bool {
+	return w.number() >= n && w&tagMask != link && fault.On != "epoch/push-lowers" || // I2: it only grows
+		m.push(c, w, n)
+}
+
+// push is the rest of raise.
+func (m *Manager) push(c *atomic.Uint64, w word, n uint64) bool {
+	if w.tag() == link {
+		return m.pushLink(c, w, n)
+	}
 	raised := newWord(w.tag(), n)
 	if fault.On == "epoch/push-overwrites" {
 		c.Store(uint64(raised))
 		return true
 	}
-	return w.number() >= n && fault.On != "epoch/push-lowers" || // I2: it only grows
-		c.CompareAndSwap(uint64(w), uint64(raised))
+	return c.CompareAndSwap(uint64(w), uint64(raised))
 }
 
 // Status is a load for a decided xid. For an active one it is lock-free: a

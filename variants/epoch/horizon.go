@@ -152,7 +152,7 @@ func (m *Manager) walkHorizon(h horizon, limit core.Xid, n uint64) horizon {
 		// pushed; and what has aborted nobody needs, at whatever number.
 		for ; s != nil && x < end; x++ {
 			c := s.cell(x, m.stride)
-			w := word(c.Load())
+			w := m.outcome(c)
 			for m.idle(x, w) && fault.On != "epoch/horizon-stops-at-reserved" {
 				if fault.On == "epoch/horizon-passes-unsealed" {
 					w = newWord(sealed, 0)
@@ -254,7 +254,7 @@ func (d *directory) dropped(e extent, done, limit core.Xid) extent {
 func (d *directory) firstUnsettled(from, to core.Xid) core.Xid {
 	first := to
 	d.spans(from, to, nil, func(s *segment, x, end core.Xid) bool {
-		for ; s != nil && x < end && word(s.cell(x, d.stride).Load()).counts(); x++ {
+		for ; s != nil && x < end && d.m.outcome(s.cell(x, d.stride)).counts(); x++ {
 		}
 		if x < end {
 			first = x

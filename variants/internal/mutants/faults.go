@@ -127,6 +127,23 @@ var epochFaults = []row{
 	{"epoch/sentence-unpushed", "a reader of a condemned word says aborted and leaves no trace at the prune", Explore},
 	{"epoch/includes-awaits-prune", "a reader of a condemned word waits for the prune to end", Progress},
 
+	// groups
+	{"epoch/group-draws-early", "a group draws its number, then makes links of its members", Explore},
+	{"epoch/group-as-given", "a group makes links of its members in the order that they were given in", Race},
+	{"epoch/group-lowers", "a refused group gives its members back with the bound of fresh ones", Explore},
+	{"epoch/group-gives-back-same", "a refused group gives its members back with the bound that it has, as they may have been before", Progress},
+	{"epoch/group-leaves-early", "a group cannot be found any more while there are links to it", Progress},
+	{"epoch/group-place-overwritten", "a group finds a place free and takes it by a store", Progress},
+	{"epoch/group-id-again", "two groups that follow each other have the same id", Explore},
+	{"epoch/link-unchecked", "a helper makes a link of a member without a look whether the group has ended", Progress},
+	{"epoch/link-overwrites", "a group makes links of members that are another group's", Explore},
+	{"epoch/link-unpushed", "a reader of a link says no and leaves no trace at the group", Explore},
+	{"epoch/resolve-overwrites", "whoever replaces a link stores the member's word, whatever is there by now", Explore},
+	{"epoch/finish-leaves-group", "a lone finish takes its transaction out of a group that is not decided", Explore},
+	{"epoch/finish-commits-group", "a lone finish commits the group, whether or not all members are its", Explore},
+	{"epoch/finish-awaits-group", "a lone finish of a group's member waits for the group's end", Progress},
+	{"epoch/reader-awaits-group", "a reader of a link waits for the group's end", Progress},
+
 	// snapshots
 	{"epoch/directory-read-once", "a snapshot reads the directory before its number only", Explore},
 	{"epoch/bound-read-once", "a snapshot reads the bound before its number only", Explore},
