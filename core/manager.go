@@ -107,8 +107,9 @@ type Retainer interface {
 	// cutoff of CheckpointProjection has passed s, or a PruneAborted has
 	// forgotten something since s was taken; it is granted if OldestRequired,
 	// asked at any instant since, would not have passed s. Where it would
-	// have but nobody asked, a manager may do either. The snapshot of
-	// another manager, or of none, is ErrForeign.
+	// have but nobody asked, a manager may do either, and so where it
+	// collapses (see [Collapser]). The snapshot of another manager, or of
+	// none, is ErrForeign.
 	RetainSnapshot(s Snapshot) (Guard, error)
 
 	// OldestRequired returns a bound for the collector of old versions;
@@ -123,6 +124,23 @@ type Retainer interface {
 	// Only guards, pins and active transactions hold it back: whoever reads
 	// through a snapshot while versions may be removed retains it.
 	OldestRequired() (Xid, bool)
+}
+
+// A Collapser says whether a Retainer gives up, to save memory, in what order
+// transactions have finished, where no live guard can tell. Active transactions
+// and pins do not keep that, only guards do.
+type Collapser interface {
+	// Collapses is a constant of the manager. If it is true, the manager may
+	// answer ErrTooOld to RetainSnapshot, to Lookup and to InProgress once some
+	// transaction has finished after the snapshot's instant, and, since then, no
+	// guard was live that is as old as the snapshot.
+	Collapses() bool
+}
+
+// Collapses reports whether m is a [Collapser] that does.
+func Collapses(m Manager) bool {
+	c, ok := m.(Collapser)
+	return ok && c.Collapses()
 }
 
 // A Pinner keeps reference-counted external pins. A pinned Xid caps

@@ -58,6 +58,17 @@ var All = []Variant{
 		roomy:   func() core.Manager { return epoch.With(epoch.Options{Segment: 64, Block: 8, Cursors: 2}) },
 	},
 	{
+		Name:    "epoch-recycle",
+		Summary: "epoch that uses the memory of its log again",
+		New:     func() core.Manager { return epoch.With(epoch.Options{Reclaim: epoch.Recycle}) },
+		small: func() core.Manager {
+			return epoch.With(epoch.Options{Segment: 4, Block: 2, Cursors: 1, Fan: 2, Reclaim: epoch.Recycle})
+		},
+		roomy: func() core.Manager {
+			return epoch.With(epoch.Options{Segment: 64, Block: 8, Cursors: 2, Fan: 2, Reclaim: epoch.Recycle})
+		},
+	},
+	{
 		Name:    "epoch-ordered",
 		Summary: "epoch with xids from one counter, ordered in real time",
 		New:     func() core.Manager { return epoch.With(epoch.Options{Block: 1}) },

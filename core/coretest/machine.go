@@ -70,6 +70,9 @@ func (m *mismatch) String() string {
 // program with a look at everything.
 func runProgram(open func() core.Manager, prog []op) (found *mismatch) {
 	k := &machine{open: open, m: open(), want: spec.New(), born: map[core.Xid]int{}}
+	if core.Collapses(k.m) {
+		k.want.LetCollapse()
+	}
 	k.have = capabilitiesOf(k.m)
 	defer func() {
 		switch p := recover().(type) {

@@ -225,6 +225,9 @@ var promises = []check{
 		for range 12 {
 			xs = append(xs, t.begin())
 		}
+		if core.Collapses(t.m) {
+			defer t.retain(core.None).Release() // the snapshots are younger
+		}
 		var snaps []snap
 		var sets [][]bool
 		for i, x := range xs {

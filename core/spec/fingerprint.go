@@ -94,6 +94,11 @@ func (m *Manager) Fingerprint(buf []byte, snaps ...core.Snapshot) []byte {
 			put(uint64(owner))
 			put(uint64(high))
 			instant(v.at)
+			if m.mayHaveCollapsed(v) {
+				put(1)
+			} else {
+				put(0)
+			}
 		} else {
 			instant(0)
 		}

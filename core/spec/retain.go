@@ -54,11 +54,55 @@ func (m *Manager) RetainSnapshot(s core.Snapshot) (core.Guard, error) {
 }
 
 // MayRefuse reports whether another manager may refuse to retain s although
-// this one would not: OldestRequired has not passed s, but could have.
+// this one would not: OldestRequired has not passed s, but could have, or the
+// other has collapsed what s can tell apart.
 func (m *Manager) MayRefuse(s core.Snapshot) bool {
 	v, ok := m.own(s)
 	m.reached = max(m.reached, m.Required())
-	return !ok || m.passed(v, m.reached)
+	return !ok || m.passed(v, m.reached) || m.mayHaveCollapsed(v)
+}
+
+// LetCollapse makes m follow managers that do, see [core.Collapser].
+func (m *Manager) LetCollapse() { m.collapses = true }
+
+// mayHaveCollapsed reports whether another manager may have given up what v can
+// tell apart: something has finished after v, and then no guard lived that is as
+// old as v.
+func (m *Manager) mayHaveCollapsed(v *view) bool {
+	if !m.collapses {
+		return false
+	}
+	lost := func(at uint64) bool { return v.at < at && at < m.collapsible() }
+	for _, g := range m.guards {
+		if g.at == v.at {
+			return false
+		}
+	}
+	for _, t := range m.txs {
+		if lost(t.ended) || lost(t.committed) {
+			return true
+		}
+	}
+	for _, g := range m.observed {
+		if lost(g.at) {
+			return true
+		}
+	}
+	for _, at := range m.givenUp {
+		if lost(at) {
+			return true
+		}
+	}
+	return false
+}
+
+// collapsible returns the first instant that no guard has ever let anybody give up.
+func (m *Manager) collapsible() uint64 {
+	oldest := m.now + 1
+	for _, v := range m.guards {
+		oldest = min(oldest, v.at)
+	}
+	return max(m.collapsed, oldest)
 }
 
 // MayForget reports whether another manager may answer ErrTooOld to questions
@@ -100,6 +144,7 @@ func (m *Manager) own(s core.Snapshot) (*view, bool) {
 
 func (m *Manager) guard(s core.Snapshot) core.Guard {
 	v, _ := m.own(s)
+	m.collapsed = m.collapsible()
 	m.tokens++
 	m.guards[m.tokens] = v
 	return core.NewGuard(s, (*holder)(m), m.tokens)

@@ -31,6 +31,9 @@ type Manager struct {
 	reached  core.Xid // the largest that could have been answered, see MayRefuse
 	forgot   uint64   // the instant when PruneAborted last forgot something
 	deferred []prune  // prunes that wait for older guards
+
+	collapses bool   // see LetCollapse
+	collapsed uint64 // what was collapsible when there was a guard less
 }
 
 // A tx is a transaction that was handed out. Instant 0 is "not yet".

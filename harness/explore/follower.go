@@ -30,12 +30,16 @@ type follower struct {
 }
 
 func newFollower(s *script, of traits, xids, known []core.Xid) *follower {
-	return &follower{
+	f := &follower{
 		script: s, traits: of, m: spec.New(), xids: xids, known: known,
 		snaps:  make([]core.Snapshot, len(s.vars)),
 		guards: make([]core.Guard, len(s.vars)),
 		keys:   make([][]version, len(s.keys)),
 	}
+	if of.collapses {
+		f.m.LetCollapse()
+	}
+	return f
 }
 
 // A told is what a snapshot of a manager that is not ordered has said of an xid

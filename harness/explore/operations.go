@@ -126,8 +126,9 @@ var capabilityNames = []string{"Retainer", "Pinner", "Pruner", "Recoverer", "Che
 
 // traits are what the managers of an exploration have in common.
 type traits struct {
-	ordered bool
-	have    capability
+	ordered   bool
+	collapses bool
+	have      capability
 }
 
 // had returns set without what a manager that is not ordered had set aside and
@@ -139,7 +140,9 @@ func (t traits) had(set core.XidSet, known []core.Xid) core.XidSet {
 	return slices.DeleteFunc(slices.Clone(set), func(x core.Xid) bool { return !slices.Contains(known, x) })
 }
 
-func traitsOf(m core.Manager) traits { return traits{m.Ordered(), capabilitiesOf(m)} }
+func traitsOf(m core.Manager) traits {
+	return traits{m.Ordered(), core.Collapses(m), capabilitiesOf(m)}
+}
 
 func capabilitiesOf(m core.Manager) (c capability) {
 	note := func(ok bool, one capability) {

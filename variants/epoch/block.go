@@ -44,7 +44,7 @@ func (m *Manager) idle(x core.Xid, w word) bool {
 
 // take returns an xid that nobody else takes, and its cell: reserved, unless it
 // has been sealed meanwhile (then the cell may be nil), or the first of a block.
-func (m *Manager) take() (core.Xid, *atomic.Uint64) {
+func (m *Manager) take() (core.Xid, *segment, *atomic.Uint64) {
 	if m.blockMask == 0 {
 		return m.newBlock(nil, 0)
 	}
@@ -52,7 +52,9 @@ func (m *Manager) take() (core.Xid, *atomic.Uint64) {
 	x := c.Load()
 	if x&m.blockMask != 0 {
 		if c.CompareAndSwap(x, x+1) {
-			return core.Xid(x), m.dir.Load().cell(core.Xid(x))
+			d := m.dir.Load()
+			s := d.from(x>>d.shift - d.base)
+			return core.Xid(x), s, s.cell(core.Xid(x), d.stride)
 		}
 	}
 	return m.newBlock(c, x)
@@ -61,7 +63,7 @@ func (m *Manager) take() (core.Xid, *atomic.Uint64) {
 // newBlock allocates a block, takes its first xid, and puts the rest at the
 // cursor c, which was at old; if it is there no more the rest is left to be
 // sealed.
-func (m *Manager) newBlock(c *atomic.Uint64, old uint64) (core.Xid, *atomic.Uint64) {
+func (m *Manager) newBlock(c *atomic.Uint64, old uint64) (core.Xid, *segment, *atomic.Uint64) {
 	start := core.Xid((m.next.Add(m.blockMask+1) - m.blockMask - 1) &^ parity)
 	x := max(start, 1)
 	if fault.On == "epoch/cursor-before-segment" && c != nil {
@@ -75,9 +77,10 @@ func (m *Manager) newBlock(c *atomic.Uint64, old uint64) (core.Xid, *atomic.Uint
 		c.CompareAndSwap(old, uint64(x)+1) // I4: after the segment
 	}
 	if fault.On == "epoch/allocation-clears" {
-		d.cell(x).Store(0)
+		d.segment(x).cell(x, d.stride).Store(0)
 	}
-	return x, d.cell(x)
+	s := d.from(uint64(x)>>d.shift - d.base)
+	return x, s, s.cell(x, d.stride)
 }
 
 // roomFor is the rare part of newBlock.
@@ -98,8 +101,8 @@ func (m *Manager) roomFor(start core.Xid) *directory {
 
 // mark makes x, whose word is reserved, begun. It reports false if x has been
 // sealed.
-func (m *Manager) mark(x core.Xid, c *atomic.Uint64) bool {
-	if c != nil && fault.On != "epoch/begin-unmarked" && c.CompareAndSwap(0, uint64(word(0).begun())) || m.first(x) {
+func (m *Manager) mark(x core.Xid, s *segment, c *atomic.Uint64) bool {
+	if c != nil && fault.On != "epoch/begin-unmarked" && c.CompareAndSwap(uint64(s.fresh), uint64(s.fresh.begun())) || m.first(x) {
 		// Of a block's first xid the word need not say it: if it is not zero,
 		// somebody has pushed, or guessed x and finished it.
 		return true
@@ -107,7 +110,7 @@ func (m *Manager) mark(x core.Xid, c *atomic.Uint64) bool {
 	if fault.On == "epoch/begin-unmarked" {
 		return true
 	}
-	for c, w := m.dir.Load().load(x); w.tag() == reserved; c, w = m.dir.Load().load(x) {
+	for _, c, w := m.load(x); w.tag() == reserved; _, c, w = m.load(x) {
 		if c.CompareAndSwap(uint64(w), uint64(w.begun())) { // I2: with the bound
 			return true
 		}

@@ -8,10 +8,12 @@
 // allocator is one fetch-add, and xids are ordered in real time.
 //
 // The clock is the epoch of epoch-based reclamation (Fraser 2004): a guard
-// announces its number in a slot of its own, and what no announced number can
-// tell apart is dropped from the log's directory. The memory itself is left to
-// Go's collector: a snapshot holds the directory of its instant, so whatever it
-// can still ask about stays reachable.
+// announces its number in a slot of its own, and a segment of the log whose numbers
+// no announced one can tell apart collapses to a bit for each xid, or to nothing.
+// Its memory is used again at once (Recycle): the clock's numbers are what keeps
+// the words of one life apart from those of the next, and makes a grace period
+// needless. Or it is left to Go's collector (Collect): a snapshot holds the
+// directory of its instant, so whatever it can still ask about stays reachable.
 //
 // # Invariants
 //
@@ -47,6 +49,12 @@
 //	    grown by then, or at whose number a guard may have lived, looks again.
 //	I12 A word that was a link to a group and is given back has a bound that it
 //	    never had before. So no link to a group is made after the group's end.
+//	I13 No word that can still change is the same in two lives of an array. A
+//	    header of the former life is marked after the directory has been
+//	    replaced, and before the array is filled. See segment.
+//	I14 What has collapsed was decided at numbers that every guard has reached,
+//	    and every snapshot with a directory in which it has collapsed. Whoever
+//	    retains an older snapshot is refused.
 //
 // # What waits for what
 //

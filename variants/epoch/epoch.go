@@ -36,7 +36,9 @@ type Manager struct {
 	stride    uint64 // of consecutive xids' words, see the constant
 	blockMask uint64 // of an xid's place in its block
 	cursors   []cursor
-	_         [72]byte
+	newest    int  // segments that a directory keeps in a slice, at most
+	recycle   bool // arrays are used again
+	_         [56]byte
 
 	// next is the allocator's bound, the line that every Begin writes; its
 	// highest bit is the parity of jumps (see gap).
@@ -48,15 +50,17 @@ type Manager struct {
 	clock clock
 	_     [120]byte
 
-	oldest  atomic.Uint64           // everything below has finished (OldestActive)
-	horizon atomic.Pointer[horizon] // what collectors were told
-	minPin  atomic.Uint64           // the smallest pin, or noPin
-	prune   atomic.Pointer[prune]   // the current or last prune
-	forgot  atomic.Uint64           // the number at which aborts were last forgotten
-	lost    atomic.Uint64           // up to here the numbers of forgotten aborts are lost
-	waiting atomic.Bool             // there are deferred prunes
-	guards  guards
-	groups  groupPlaces
+	oldest    atomic.Uint64           // everything below has finished (OldestActive)
+	horizon   atomic.Pointer[horizon] // what collectors were told
+	collapsed atomic.Uint64           // the largest number that is known no more of what has collapsed
+	spares    atomic.Pointer[spare]   // arrays that wait for their next life
+	minPin    atomic.Uint64           // the smallest pin, or noPin
+	prune     atomic.Pointer[prune]   // the current or last prune
+	forgot    atomic.Uint64           // the number at which aborts were last forgotten
+	lost      atomic.Uint64           // up to here the numbers of forgotten aborts are lost
+	waiting   atomic.Bool             // there are deferred prunes
+	guards    guards
+	groups    groupPlaces
 
 	turn   sync.Mutex        // of the rare operations
 	upkeep sync.Cell[upkeep] // belongs to the holder of the turn
@@ -66,14 +70,15 @@ type Manager struct {
 type upkeep struct {
 	pins     ledger.Pins
 	deferred []deferral
-	trimmed  core.Xid // segments that end at or below have been looked at by trim
-	gapsLeft int      // by the last trim that was for their sake
+	round    uint64 // the older segment that trim looks at next
+	gapsLeft int    // by the last trim that was for their sake
 }
 
 var (
 	_ core.Manager            = (*Manager)(nil)
 	_ core.CommittedAllocator = (*Manager)(nil)
 	_ core.Retainer           = (*Manager)(nil)
+	_ core.Collapser          = (*Manager)(nil)
 	_ core.Pinner             = (*Manager)(nil)
 	_ core.Pruner             = (*Manager)(nil)
 	_ core.Recoverer          = (*Manager)(nil)
@@ -97,6 +102,14 @@ type Options struct {
 	// Cursors is the number of blocks that are in use at a time, a power of
 	// two or rounded up to one. Default: four times GOMAXPROCS.
 	Cursors int
+
+	// Fan is the fan-out of the tree in which older segments are found; twice
+	// as many of the newest are found in one step. A power of two, or rounded up
+	// to one, and to 2. Default 64.
+	Fan int
+
+	// Reclaim says what becomes of memory that is needed no more.
+	Reclaim Reclaim
 }
 
 // New returns a manager that has seen no transactions, of the usual sizes.
@@ -121,9 +134,11 @@ func With(o Options) *Manager {
 	m.horizon.Store(&horizon{xid: 1})
 	m.guards.init(m)
 	m.groups.init(slotsPerChunk / 2)
-	m.dir.Store(&directory{m: m, settled: 1, shift: m.shift, stride: m.stride})
+	fan := powerOfTwo(max(cmp.Or(o.Fan, 64), 2))
+	m.newest, m.recycle = 2*fan, o.Reclaim == Recycle
+	m.dir.Store(&directory{m: m, settled: 1, shift: m.shift, stride: m.stride, older: trie{bits: uint(bits.TrailingZeros(uint(fan)))}})
 	m.extend(0)
-	m.dir.Load().cell(core.None).Store(uint64(newWord(committed, 0))) // finished, for misuse
+	m.dir.Load().segment(core.None).cell(core.None, m.stride).Store(uint64(newWord(committed, 0))) // finished, for misuse
 	return m
 }
 
@@ -132,6 +147,11 @@ func powerOfTwo(n int) int { return 1 << bits.Len(uint(max(n, 1)-1)) }
 
 // Ordered is true of blocks of one xid: then all come from one fetch-add.
 func (m *Manager) Ordered() bool { return m.blockMask == 0 }
+
+// Collapses is true: RetainSnapshot refuses a snapshot once a segment has
+// collapsed in which something finished after it. Asked about, it is as old as
+// Reclaim lets it get.
+func (m *Manager) Collapses() bool { return true }
 
 // PeekNext is one load.
 func (m *Manager) PeekNext() core.Xid {
@@ -143,7 +163,7 @@ func (m *Manager) PeekNext() core.Xid {
 // allocator's, and once in a segment it makes the next one.
 func (m *Manager) Begin() core.Xid {
 	for {
-		if x, c := m.take(); m.mark(x, c) {
+		if x, s, c := m.take(); m.mark(x, s, c) {
 			return x
 		}
 	}
@@ -153,8 +173,8 @@ func (m *Manager) Begin() core.Xid {
 // It tries again if its xid was sealed, or guessed and finished by somebody else.
 func (m *Manager) AllocateCommitted() core.Xid {
 	for {
-		x, c := m.take()
-		if c != nil && m.finish(c, word(c.Load()), committed) {
+		x, s, c := m.take()
+		if c != nil && m.finish(s, c, word(c.Load()), committed) {
 			return x
 		}
 	}
@@ -170,14 +190,14 @@ func (m *Manager) Commit(x core.Xid) error { return m.decide("commit", x, commit
 func (m *Manager) Rollback(x core.Xid) error { return m.decide("rollback", x, aborted) }
 
 func (m *Manager) decide(op string, x core.Xid, tag int) error {
-	c, w := m.dir.Load().load(x)
+	s, c, w := m.dir.Load().load(x)
 	if w.tag() == reserved {
 		var err error
-		if c, w, err = m.unmarked(op, x); err != nil {
+		if s, c, w, err = m.unmarked(op, x); err != nil {
 			return err
 		}
 	}
-	if c == nil || !m.finish(c, w, tag) {
+	if c == nil || !m.finish(s, c, w, tag) {
 		return core.FinishError(op, x, m.Status(x))
 	}
 	return nil
@@ -186,18 +206,18 @@ func (m *Manager) decide(op string, x core.Xid, tag int) error {
 // unmarked looks x up again, which was found reserved: it was never handed out,
 // which is an error, or its Begin has not come to its mark. If the word that it
 // returns is reserved still, x is active.
-func (m *Manager) unmarked(op string, x core.Xid) (*atomic.Uint64, word, error) {
+func (m *Manager) unmarked(op string, x core.Xid) (*segment, *atomic.Uint64, word, error) {
 	for {
-		c, w, allocated := m.current(x)
+		s, c, w, allocated := m.current(x)
 		if !allocated {
-			return nil, 0, core.FinishError(op, x, core.Unallocated)
+			return nil, nil, 0, core.FinishError(op, x, core.Unallocated)
 		}
 		if w.tag() != reserved {
-			return c, w, nil
+			return s, c, w, nil
 		}
 		if !m.first(x) && fault.On != "epoch/reserved-is-finished" {
-			if s := m.Status(x); s != core.Active {
-				return nil, 0, core.FinishError(op, x, s)
+			if is := m.Status(x); is != core.Active {
+				return nil, nil, 0, core.FinishError(op, x, is)
 			}
 			continue
 		}
@@ -206,29 +226,32 @@ func (m *Manager) unmarked(op string, x core.Xid) (*atomic.Uint64, word, error) 
 		}
 		if c == nil && fault.On != "epoch/guess-refused" {
 			m.extend(x) // do for that Begin what it was about to do
-			c, w = m.dir.Load().load(x)
+			s, c, w = m.load(x)
 		}
-		return c, w, nil
+		return s, c, w, nil
 	}
 }
 
 // current looks x up as of now. The bound comes first: a gap is in the
 // directory before the allocator jumps (I9), so an x that is allocated is found
 // in its gap if it lies in one.
-func (m *Manager) current(x core.Xid) (c *atomic.Uint64, w word, allocated bool) {
+func (m *Manager) current(x core.Xid) (s *segment, c *atomic.Uint64, w word, allocated bool) {
 	allocated = x < m.PeekNext()
-	c, w = m.dir.Load().load(x)
+	s, c, w = m.load(x)
 	if fault.On == "epoch/bound-after-word" {
 		allocated = x < m.PeekNext()
 	}
-	return c, w, allocated
+	return s, c, w, allocated
 }
 
-// finish moves the cell from w, which must have been loaded from it, to a
+// finish moves the cell, in s if in any, from w, which must have been loaded from it, to a
 // decided word with a number drawn after that (I1). It reports whether it was
 // this call that decided it.
-func (m *Manager) finish(c *atomic.Uint64, w word, tag int) bool {
+func (m *Manager) finish(s *segment, c *atomic.Uint64, w word, tag int) bool {
 	for w.unfinished() {
+		if s.reused() && fault.On != "epoch/finish-trusts-reused" {
+			return false // w may be another xid's; x has been decided
+		}
 		if w.tag() == link && fault.On != "epoch/finish-leaves-group" {
 			m.help(c, w)
 			w = word(c.Load())
@@ -293,7 +316,7 @@ func (m *Manager) Status(x core.Xid) core.Status {
 	if x == core.None {
 		return core.Committed
 	}
-	c, w := m.dir.Load().load(x)
+	s, c, w := m.load(x)
 	for {
 		switch w.tag() {
 		case committed, forgotten, sealed:
@@ -310,7 +333,7 @@ func (m *Manager) Status(x core.Xid) core.Status {
 			} else {
 				at = m.clock.capture()
 			}
-			if number, ok := m.sentence(c, w, at); ok {
+			if number, ok := m.sentence(x, s, c, w, at); ok {
 				if number != never {
 					return core.Committed
 				}
@@ -318,7 +341,7 @@ func (m *Manager) Status(x core.Xid) core.Status {
 			}
 		default:
 			var allocated bool
-			if c, w, allocated = m.current(x); !allocated {
+			if s, c, w, allocated = m.current(x); !allocated {
 				return core.Unallocated
 			}
 			if !w.unfinished() {
@@ -333,7 +356,7 @@ func (m *Manager) Status(x core.Xid) core.Status {
 				return core.Active
 			}
 		}
-		c, w = m.dir.Load().load(x)
+		s, c, w = m.load(x)
 	}
 }
 

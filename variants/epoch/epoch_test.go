@@ -13,10 +13,10 @@ import (
 // passed and dropped every few transactions, a block of xids is used up or sealed.
 func TestSmall(t *testing.T) {
 	for _, o := range []Options{
-		{Segment: 2, Block: 1}, {Segment: 8, Block: 1},
-		{Segment: 4, Block: 2, Cursors: 1}, {Segment: 8, Block: 2, Cursors: 2}, {Segment: 16, Block: 8},
+		{Segment: 2, Block: 1, Fan: 2, Reclaim: Recycle}, {Segment: 8, Block: 1, Fan: 2},
+		{Segment: 4, Block: 2, Cursors: 1, Fan: 2}, {Segment: 8, Block: 2, Cursors: 2, Fan: 2, Reclaim: Recycle}, {Segment: 16, Block: 8},
 	} {
-		t.Run(fmt.Sprintf("%d words, blocks of %d", o.Segment, o.Block), func(t *testing.T) {
+		t.Run(fmt.Sprintf("%d words, blocks of %d, reclaim %d", o.Segment, o.Block, o.Reclaim), func(t *testing.T) {
 			coretest.TestManager(t, func() core.Manager { return With(o) })
 		})
 	}
@@ -39,14 +39,14 @@ func TestOptions(t *testing.T) {
 }
 
 // small returns a manager whose segments have 8 words.
-func small() *Manager { return With(Options{Segment: 8, Block: 1}) }
+func small() *Manager { return With(Options{Segment: 8, Block: 1, Fan: 2}) }
 
 // TestGuessedAllocation: who guesses the xid that an AllocateCommitted has just
 // drawn may finish it, but does not spoil the answer.
 func TestGuessedAllocation(t *testing.T) {
 	for _, block := range []int{1, 4} {
 		m := With(Options{Block: block})
-		c := m.dir.Load().cell(1)
+		c := m.dir.Load().segment(1).cell(1, m.stride)
 		c.Store(uint64(newWord(aborted, m.clock.draw())))
 		if x := m.AllocateCommitted(); x == 1 || m.Status(x) != core.Committed || m.Status(1) != core.Aborted {
 			t.Errorf("blocks of %d: AllocateCommitted() = %d, which is %v", block, x, m.Status(x))
@@ -54,15 +54,14 @@ func TestGuessedAllocation(t *testing.T) {
 	}
 }
 
-// segments counts the segments that m's directory holds, and its entries.
+// segments counts the segments in m's directory that have words, and all that
+// something is left of.
 func segments(m *Manager) (held, entries int) {
 	d := m.dir.Load()
-	for _, e := range append(d.older, extent{d.base, d.segments}) {
-		entries += len(e.segments)
-		for _, s := range e.segments {
-			if s != nil {
-				held++
-			}
+	for i, s := d.next(0, false); s != nil; i, s = d.next(i+1, false) {
+		entries++
+		if !s.collapsed() {
+			held++
 		}
 	}
 	return held, entries
@@ -112,12 +111,12 @@ func TestLogIsTrimmed(t *testing.T) {
 		t.Errorf("%d segments held below a guard, want all of the %d xids it hides", held, n)
 	}
 	g.Release()
-	commit(t, m, 8)
-	wantSegments(t, m, 3, "after the guard was released")
+	commit(t, m, 3*8)
+	wantSegments(t, m, 4, "after the guard was released")
 }
 
-// TestAbortKeepsItsSegment until it is pruned, and no other.
-func TestAbortKeepsItsSegment(t *testing.T) {
+// TestAbortKeepsItsOutcome: until it is pruned, and of no other segment.
+func TestAbortKeepsItsOutcome(t *testing.T) {
 	m := small()
 	for range 10 {
 		x := m.Begin()
@@ -126,12 +125,16 @@ func TestAbortKeepsItsSegment(t *testing.T) {
 		}
 		commit(t, m, 1000)
 	}
-	wantSegments(t, m, 10+3, "with ten aborts")
+	wantSegments(t, m, 3, "with ten aborts")
+	if _, entries := segments(m); entries > 10+3 {
+		t.Errorf("%d directory entries with ten aborts", entries)
+	}
 	if n := m.PruneAborted(m.PeekNext()); n != 10 {
 		t.Errorf("PruneAborted forgot %d, want 10", n)
 	}
-	commit(t, m, 8)
-	wantSegments(t, m, 3, "after the prune")
+	if _, entries := segments(m); entries > 3 {
+		t.Errorf("%d directory entries after the prune", entries)
+	}
 }
 
 // TestPrunesWaitApart: two prunes that wait for the same guard need not wait for
@@ -197,8 +200,8 @@ func TestJump(t *testing.T) {
 	m.PruneAborted(m.PeekNext())
 	commit(t, m, 40)
 	wantSegments(t, m, 3, "after the open transaction ended")
-	if d := m.dir.Load(); len(d.gaps) != 0 || len(d.older) != 0 {
-		t.Errorf("%d gaps and %d older extents left", len(d.gaps), len(d.older))
+	if d := m.dir.Load(); len(d.gaps) != 0 || d.older.root != nil {
+		t.Errorf("%d gaps left, or older segments", len(d.gaps))
 	}
 	for _, x := range []core.Xid{2, 100, 102, 1 << 20, 1 << 49, 1<<50 + 20} {
 		status(x, core.Committed)

@@ -108,7 +108,6 @@ func (m *Manager) jumpOver(x core.Xid) bool {
 			// Where nothing begins, nobody else trims. Twice as many as were
 			// left last time: so it costs O(1) gaps a jump, amortised.
 			if u := m.upkeep.Write(); len(m.dir.Load().gaps) > u.gapsLeft*2+16 {
-				m.OldestRequired()
 				m.trim()
 				u.gapsLeft = len(m.dir.Load().gaps)
 			}
@@ -126,32 +125,33 @@ func (m *Manager) announceGap(x core.Xid) *gap {
 	return g
 }
 
-// gapsFrom returns the gaps without those that lie below limit and inside d's
-// segments. The words that such a gap has, in the segments that it shares with
-// others, are filled in first: zero, they would read as in progress. Of those
-// beyond the segments neighbours become one, at the later number: the horizon
-// has passed it, and so has whoever takes a snapshot with this directory (I6).
-func (d *directory) gapsFrom(limit core.Xid) (kept []*gap) {
+// gapsFrom returns the gaps without those that lie inside d's segments and whose
+// numbers every guard has reached, as n has. The words that such a gap has, in the
+// segments that it shares with others, are filled in first: zero, they would read
+// as in progress. Of those beyond the segments neighbours become one, at the later
+// number: nobody can tell it from the earlier one, as whoever takes a snapshot with
+// this directory has reached both (I6).
+func (d *directory) gapsFrom(n uint64) (kept []*gap) {
 	for _, g := range d.gaps {
-		if g == d.pending || g.to >= limit {
+		if g == d.pending || g.number.Load() > n {
 			kept = append(kept, g)
 			continue
 		}
 		if g.to >= d.end() {
-			if n := len(kept) - 1; n >= 0 && uint64(kept[n].to)+1 == g.from.Load() {
-				kept[n] = join(kept[n], g)
+			if k := len(kept) - 1; k >= 0 && kept[k].number.Load() <= n && kept[k] != d.pending && uint64(kept[k].to)+1 == g.from.Load() {
+				kept[k] = join(kept[k], g)
 			} else {
 				kept = append(kept, g)
 			}
 			continue
 		}
-		for _, e := range append(slices.Clip(d.older), extent{d.base, d.segments}) {
-			from := max(core.Xid(g.from.Load()), core.Xid(e.base<<d.shift))
-			to := min(g.to+1, core.Xid((e.base+uint64(len(e.segments)))<<d.shift))
-			for x := from; x < to; x++ {
-				if c := d.cell(x); c != nil {
-					c.Store(uint64(newWord(committed, g.number.Load())))
-				}
+		from := core.Xid(g.from.Load())
+		for i, s := d.next(uint64(from)>>d.shift, true); s != nil && i <= uint64(g.to)>>d.shift; i, s = d.next(i+1, true) {
+			if s.collapsed() {
+				continue
+			}
+			for x := max(from, core.Xid(i<<d.shift)); x <= g.to && x>>d.shift == core.Xid(i); x++ {
+				s.cell(x, d.stride).Store(uint64(newWord(committed, g.number.Load())))
 			}
 		}
 	}
@@ -178,17 +178,4 @@ func join(a, b *gap) *gap {
 	both.from.Store(a.from.Load())
 	both.number.Store(max(a.number.Load(), b.number.Load()))
 	return both
-}
-
-// update installs a changed copy of the directory. The function may be called
-// several times. It must not write to what the old copy's slices hold.
-func (m *Manager) update(change func(*directory)) {
-	for {
-		d := m.dir.Load()
-		next := *d
-		change(&next)
-		if m.dir.CompareAndSwap(d, &next) {
-			return
-		}
-	}
 }

@@ -93,7 +93,7 @@ func (m *Manager) CommitGroup(xs ...core.Xid) error {
 		place.Store(nil)
 	}
 	for _, x := range g.members {
-		if c, w := m.dir.Load().load(x); w == g.link() {
+		if _, c, w := m.load(x); w == g.link() {
 			c.CompareAndSwap(uint64(w), uint64(memberOf(outcome)))
 		}
 	}
@@ -111,9 +111,9 @@ func (m *Manager) CommitGroup(xs ...core.Xid) error {
 
 // refuse returns why op cannot finish x, or nil if x is active and has a word.
 func (m *Manager) refuse(op string, x core.Xid) (err error) {
-	c, w := m.dir.Load().load(x)
+	_, c, w := m.load(x)
 	if w.tag() == reserved {
-		if c, w, err = m.unmarked(op, x); err != nil {
+		if _, c, w, err = m.unmarked(op, x); err != nil {
 			return err
 		}
 	}
@@ -153,7 +153,7 @@ func (m *Manager) settle(g *group) word {
 			return g.load()
 		}
 	}
-	m.finish(&g.word, g.load(), committed)
+	m.finish(nil, &g.word, g.load(), committed)
 	return g.load()
 }
 
@@ -161,7 +161,7 @@ func (m *Manager) settle(g *group) word {
 // finished, or g is decided.
 func (m *Manager) linkTo(g *group, x core.Xid) bool {
 	for {
-		c, w := m.dir.Load().load(x)
+		_, c, w := m.load(x)
 		if w == g.link() {
 			return true
 		}
@@ -210,7 +210,7 @@ func (m *Manager) help(c *atomic.Uint64, w word) {
 		sync.Yield()
 	}
 	if fault.On == "epoch/finish-commits-group" {
-		m.finish(&g.word, g.load(), committed)
+		m.finish(nil, &g.word, g.load(), committed)
 	}
 	m.settle(g)
 	m.resolve(c, w)

@@ -134,7 +134,7 @@ func (m *Manager) RetainSnapshot(snap core.Snapshot) (core.Guard, error) {
 	defer m.turn.Unlock()
 	s := m.guards.acquire(m)
 	g := s.announce(snap)
-	if m.forgot.Load() > at || !m.touchHorizon(at) {
+	if m.forgot.Load() > at || m.collapsed.Load() > at && fault.On != "epoch/retains-collapsed" || !m.touchHorizon(at) {
 		if fault.On != "epoch/slot-leaked" {
 			s.number.Store(free)
 		}

@@ -1,8 +1,6 @@
 package epoch
 
 import (
-	"slices"
-
 	"xidlab/core"
 	"xidlab/internal/fault"
 	"xidlab/internal/sync/atomic"
@@ -48,11 +46,15 @@ func (m *Manager) skipFinished(d *directory, x, next core.Xid) (found core.Xid, 
 	if fault.On == "epoch/oldest-pushes-early" {
 		early = m.clock.present()
 	}
-	d.words(x, next, func(x core.Xid, c *atomic.Uint64) bool {
+	d.words(x, next, func(x core.Xid, s *segment, c *atomic.Uint64) bool {
 		for c != nil {
 			w := word(c.Load())
 			if !w.unfinished() {
-				return true
+				return true // also if it is another xid's: x is decided
+			}
+			if s.reused() && fault.On != "epoch/oldest-trusts-reused" {
+				found = x
+				return false
 			}
 			if m.idle(x, w) && fault.On != "epoch/oldest-names-reserved" {
 				if fault.On == "epoch/oldest-passes-unsealed" {
@@ -136,7 +138,7 @@ func (m *Manager) walkHorizon(h horizon, limit core.Xid, n uint64) horizon {
 	}
 	from := h.xid
 	h.xid = limit
-	m.dir.Load().spans(from, limit, func(g *gap) bool {
+	m.dir.Load().spans(from, limit, true, func(g *gap) bool {
 		if !pass(m.numberOf(g)) {
 			// I8: the walk may have begun inside g, where a pin stopped the last
 			// one, or which has grown since (mergeLastGap).
@@ -150,12 +152,20 @@ func (m *Manager) walkHorizon(h horizon, limit core.Xid, n uint64) horizon {
 	}, func(s *segment, x, end core.Xid) bool {
 		// An answer "still in progress" is only a bound here, so nothing is
 		// pushed; and what has aborted nobody needs, at whatever number.
+		//
+		// What has collapsed is passed without a look: every guard has reached
+		// its numbers. RetainSnapshot sees to those that come back, by
+		// collapsed. And what is reused meanwhile only stops the walk early: its
+		// numbers are above n.
 		for ; s != nil && x < end; x++ {
 			c := s.cell(x, m.stride)
 			w := m.outcome(c)
 			for m.idle(x, w) && fault.On != "epoch/horizon-stops-at-reserved" {
 				if fault.On == "epoch/horizon-passes-unsealed" {
 					w = newWord(sealed, 0)
+					break
+				}
+				if s.reused() && fault.On != "epoch/horizon-trusts-reused" {
 					break
 				}
 				m.seal(c, w)
@@ -187,85 +197,4 @@ func (m *Manager) touchHorizon(at uint64) bool {
 			return true
 		}
 	}
-}
-
-// collect is called once in a segment, by the Begin that makes the next one:
-// it moves the horizon on behalf of managers that nobody asks for one, and
-// drops what lies below it.
-func (m *Manager) collect() {
-	m.OldestRequired()
-	if fault.On == "epoch/collect-waits" {
-		m.turn.Lock()
-		defer m.turn.Unlock()
-	}
-	if m.turn.TryLock() || fault.On == "epoch/trylock-ignored" { // whoever has the turn may do it next time
-		m.trim()
-		m.turn.Unlock()
-	}
-}
-
-// trim installs a directory whose settled mark is as far as it can be, without
-// the segments below the horizon in which everything is committed. Caller has
-// the turn. What was dropped stays reachable from older snapshots.
-func (m *Manager) trim() {
-	u, limit := m.upkeep.Write(), m.horizon.Load().xid
-	if fault.On == "epoch/trims-to-oldest-active" {
-		limit = core.Xid(m.oldest.Load())
-	}
-	m.update(func(d *directory) {
-		d.settled = d.firstUnsettled(d.settled, m.PeekNext())
-		kept := *d
-		kept.older = nil
-		for _, e := range d.older {
-			if e = d.dropped(e, u.trimmed, limit); len(e.segments) > 0 {
-				kept.older = append(kept.older, e)
-			}
-		}
-		newest := d.dropped(extent{d.base, d.segments}, u.trimmed, limit)
-		kept.base, kept.segments = newest.base, newest.segments
-		kept.gaps = d.gapsFrom(min(limit, d.settled))
-		*d = kept
-	})
-	u.trimmed = limit
-}
-
-// dropped returns e without the segments that are all committed, of those that
-// end in (done, limit]: cut off at the front, nil further on.
-func (d *directory) dropped(e extent, done, limit core.Xid) extent {
-	e.segments = slices.Clone(e.segments)
-	first := max(uint64(done)>>d.shift, e.base) - e.base
-	for i := first; i < uint64(len(e.segments)); i++ {
-		from := core.Xid((e.base + i) << d.shift)
-		to := from + 1<<d.shift
-		if to > limit {
-			break
-		}
-		if e.segments[i] != nil && (to <= d.settled || d.firstUnsettled(from, to) == to) {
-			e.segments[i] = nil
-		}
-	}
-	for len(e.segments) > 0 && e.segments[0] == nil {
-		e.base, e.segments = e.base+1, e.segments[1:]
-	}
-	return e
-}
-
-// firstUnsettled returns the first x in [from, to) that is not committed, or to.
-func (d *directory) firstUnsettled(from, to core.Xid) core.Xid {
-	first := to
-	d.spans(from, to, nil, func(s *segment, x, end core.Xid) bool {
-		for ; s != nil && x < end && d.m.outcome(s.cell(x, d.stride)).counts(); x++ {
-		}
-		if x < end {
-			first = x
-		}
-		return x == end
-	})
-	return first
-}
-
-// counts reports whether w counts as committed to every later snapshot: its
-// number is not above the clock.
-func (w word) counts() bool {
-	return w.tag() == committed || w.tag() == forgotten || w.tag() == sealed || fault.On == "epoch/aborts-settle" && w.tag() == aborted
 }

@@ -1,6 +1,7 @@
 package epoch
 
 import (
+	"maps"
 	"slices"
 
 	"xidlab/core"
@@ -68,7 +69,7 @@ func (m *Manager) pruneNow(below core.Xid) (forgotten int, at uint64, ok bool) {
 		}
 		if r.execute(w, at) {
 			m.trim()
-			return len(r.cells), at, true
+			return r.forgotten(), at, true
 		}
 	}
 }
@@ -120,7 +121,7 @@ func (m *Manager) pruneDeferred() {
 	// Not before: a Release that sees that nothing waits any more returns, and
 	// what its guard kept must have been forgotten by then.
 	m.waiting.Store(len(u.deferred) > 0)
-	if len(r.cells) > 0 {
+	if r.forgotten() > 0 {
 		m.trim()
 	}
 }
@@ -158,15 +159,20 @@ func (m *Manager) guarded(number uint64) bool {
 	return false
 }
 
-// A roundUp collects the words of one prune.
+// A roundUp collects the words of one prune, and the aborts in collapsed segments.
 type roundUp struct {
-	m     *Manager
-	prune *prune // by itself: it is kept until the next one, the cells are not
-	below core.Xid
-	at    uint64           // what is condemned had aborted at this number or before
-	cells []*atomic.Uint64 // condemned
-	open  bool             // some word below may yet be found aborted by then, see condemn
+	m      *Manager
+	prune  *prune // by itself: it is kept until the next one, the cells are not
+	below  core.Xid
+	at     uint64              // what is condemned had aborted at this number or before
+	cells  []*atomic.Uint64    // condemned
+	before map[uint64]*segment // collapsed segments of which some are, as they were
+	places int                 // condemned in these
+	open   bool                // some word below may yet be found aborted by then, see condemn
 }
+
+// forgotten returns how many xids the prune forgets.
+func (r *roundUp) forgotten() int { return len(r.cells) + r.places }
 
 // roundUp starts a prune. Caller has the turn.
 func (m *Manager) roundUp(below core.Xid) roundUp {
@@ -184,7 +190,10 @@ func (r *roundUp) condemn(at uint64) (found bool) {
 	limit := min(r.below, r.m.PeekNext())
 	r.at, r.open = max(r.at, at), limit < r.below && fault.On != "epoch/prune-bound-closed"
 	d := r.m.dir.Load() // after the bound: it has the gaps below (I9)
-	d.words(d.settled, limit, func(x core.Xid, c *atomic.Uint64) bool {
+	if fault.On != "epoch/condemns-collapsed-late" {
+		found = r.condemnCollapsed(d, limit)
+	}
+	d.words(d.settled, limit, func(x core.Xid, _ *segment, c *atomic.Uint64) bool {
 		r.open = r.open || c == nil
 		for c != nil {
 			w := word(c.Load())
@@ -211,6 +220,48 @@ func (r *roundUp) condemn(at uint64) (found bool) {
 	return found
 }
 
+// condemnCollapsed condemns the aborts below limit in collapsed segments that are
+// not pinned, and reports whether it found any. Their numbers are not known, and
+// need not be: what a prune has waited for, until now, has kept everything above
+// its instant from collapsing.
+func (r *roundUp) condemnCollapsed(d *directory, limit core.Xid) bool {
+	var changes []change
+	pins := &r.m.upkeep.Read().pins
+	for i, s := d.next(uint64(d.settled)>>d.shift, false); s != nil && core.Xid(i<<d.shift) < limit; i, s = d.next(i+1, false) {
+		if !s.collapsed() {
+			continue
+		}
+		first, found := core.Xid(i<<d.shift), bitmap(nil)
+		end := min(uint64(limit-first), 1<<d.shift)
+		for place := s.outcome.aborted.next(0, end); place < end; place = s.outcome.aborted.next(place+1, end) {
+			if s.outcome.condemnedBy(place) != nil || pins.Count(first+core.Xid(place)) != 0 && fault.On != "epoch/collapsed-unpinned" {
+				continue
+			}
+			if found == nil {
+				found = newBitmap(1 << d.shift)
+			}
+			found.add(place)
+			r.places++
+		}
+		if found == nil {
+			continue
+		}
+		if _, ok := r.before[i]; !ok {
+			if r.before == nil {
+				r.before = map[uint64]*segment{}
+			}
+			r.before[i] = s
+		}
+		o := *s.outcome
+		o.sentences = append(slices.Clip(o.sentences), sentence{found, r.prune})
+		changes = append(changes, change{i, &segment{outcome: &o}})
+	}
+	if len(changes) > 0 {
+		r.m.update(func(d *directory) { d.replace(changes) })
+	}
+	return len(changes) > 0
+}
+
 // execute makes the prune take effect after the fence at, unless a reader has
 // pushed since w was loaded from its word.
 func (r *roundUp) execute(w uint64, at uint64) bool {
@@ -221,10 +272,12 @@ func (r *roundUp) execute(w uint64, at uint64) bool {
 	if !r.prune.word.CompareAndSwap(w, uint64(sentenced)) {
 		return false
 	}
-	if len(r.cells) > 0 {
+	if fault.On == "epoch/condemns-collapsed-late" {
+		r.condemnCollapsed(r.m.dir.Load(), min(r.below, r.m.PeekNext()))
+	}
+	if r.forgotten() > 0 {
 		r.m.lost.Store(max(r.at, r.m.lost.Load())) // before they are
 		r.m.forgot.Store(at + 1)
-		r.m.upkeep.Write().trimmed = 0 // segments that were kept for these aborts may go
 	}
 	for _, c := range r.cells {
 		c.Store(uint64(sentenced))
@@ -239,17 +292,35 @@ func (r *roundUp) pardon() {
 	for _, c := range r.cells {
 		c.Store(uint64(newWord(aborted, word(c.Load()).number())))
 	}
+	var changes []change
+	for _, i := range slices.Sorted(maps.Keys(r.before)) {
+		changes = append(changes, change{i, r.before[i]})
+	}
+	if len(changes) > 0 && fault.On != "epoch/collapsed-unpardoned" {
+		r.m.update(func(d *directory) { d.replace(changes) })
+	}
 }
 
 // never is the number of a prune that has not happened.
 const never = 1<<64 - 1
 
-// sentence returns the number at which the condemned word w, loaded from c, is
-// forgotten; or never, and then it has made sure that it is above at. It reports
-// ok = false if w has changed and has to be loaded again.
-func (m *Manager) sentence(c *atomic.Uint64, w word, at uint64) (number uint64, ok bool) {
+// number returns the number at which p forgets what it has condemned, or never, as
+// yet.
+func (p *prune) number() uint64 {
+	if w := word(p.word.Load()); w.tag() == forgotten {
+		return w.number()
+	}
+	return never
+}
+
+// sentence returns the number at which x is forgotten, whose word w, loaded from c
+// in s, is condemned; or never, and then it has made sure that it is above at. It
+// reports ok = false if w has changed and has to be loaded again.
+func (m *Manager) sentence(x core.Xid, s *segment, c *atomic.Uint64, w word, at uint64) (number uint64, ok bool) {
 	p := m.prune.Load()
-	if fault.On != "epoch/sentence-unchecked" && (word(c.Load()) != w || m.prune.Load() != p) {
+	if c == nil {
+		p = s.outcome.condemnedBy(uint64(x) & (1<<m.shift - 1))
+	} else if fault.On != "epoch/sentence-unchecked" && (word(c.Load()) != w || m.prune.Load() != p) {
 		return 0, false
 	}
 	// p was the current prune when w was there, and the ones before have left no

@@ -33,7 +33,7 @@ func (m *Manager) Snapshot(self core.Xid) core.Snapshot {
 
 // handedOut reports whether a Begin has got x by now.
 func (m *Manager) handedOut(x core.Xid) bool {
-	_, w := m.dir.Load().load(x)
+	_, _, w := m.load(x)
 	return w.tag() != reserved || m.first(x) && x < m.PeekNext()
 }
 
@@ -61,46 +61,61 @@ func (m *Manager) capture() (d *directory, high core.Xid, at uint64) {
 // at a number pays one compare-and-swap; from then on the bound tells.
 func (d *directory) Lookup(x core.Xid, at uint64) (bool, error) {
 	for {
-		c, w := d.load(x)
+		s, c, w := d.load(x)
 		switch w.tag() {
 		case committed, forgotten, sealed:
-			return w.number() <= at, nil
+			if w.number() <= at {
+				return true, nil // of x: see segment
+			}
 		case aborted:
-			return false, nil
 		case condemned:
 			if fault.On == "epoch/includes-awaits-prune" {
 				sync.Yield()
 				continue
 			}
-			if number, ok := d.m.sentence(c, w, at); ok {
-				return number <= at, nil
+			number, ok := d.m.sentence(x, s, c, w, at)
+			if !ok {
+				continue
+			}
+			if number <= at {
+				return true, nil
 			}
 		default:
 			// Without a cell: Begin had not returned when d was current, so
 			// it draws above at, whatever it draws (I4, I5).
-			if c == nil || fault.On == "epoch/includes-unpushed" || d.m.raise(c, w, at) {
-				return false, nil
+			if c != nil && fault.On != "epoch/includes-unpushed" && !d.m.raise(c, w, at) {
+				continue
 			}
 		}
+		if s.reused() && fault.On != "epoch/includes-trusts-reused" {
+			return d.m.outlived(x, at)
+		}
+		return false, nil
 	}
 }
 
-// RolledBack looks in the snapshot's own directory; an owner that began later
-// (see core.Snapshot.WithOwner) in the current one.
+// RolledBack looks in the snapshot's own directory; in the current one for an
+// owner that began later (see core.Snapshot.WithOwner), or whose word is reused.
 func (d *directory) RolledBack(x core.Xid, at uint64) (bool, error) {
-	if x >= d.end() {
-		now := d.m.dir.Load()
-		if c := now.cell(x); c == nil && x < now.end() && now.gapAt(x) == nil {
-			// Dropped: all committed, or forgotten after the snapshot.
-			if d.m.forgot.Load() > at && fault.On != "epoch/dropped-owner-guessed" {
+	own := x < d.end()
+	for {
+		on := d
+		if !own {
+			on = d.m.dir.Load()
+		}
+		s, c, w := on.load(x)
+		if s.reused() && fault.On != "epoch/owner-trusts-reused" {
+			own = false
+			continue
+		}
+		if !own && c == nil && w == newWord(committed, 0) && fault.On != "epoch/dropped-owner-guessed" {
+			// Nothing is left of its word: it has committed, or been forgotten,
+			// and if so, then perhaps after the snapshot.
+			if d.m.forgot.Load() > at {
 				return false, core.ErrTooOld
 			}
 			return false, nil
 		}
-		d = now
-	}
-	for {
-		c, w := d.load(x)
 		switch w.tag() {
 		case committed, sealed:
 			return false, nil
@@ -109,7 +124,7 @@ func (d *directory) RolledBack(x core.Xid, at uint64) (bool, error) {
 		case aborted:
 			return true, nil
 		case condemned:
-			if number, ok := d.m.sentence(c, w, at); ok {
+			if number, ok := d.m.sentence(x, s, c, w, at); ok {
 				return number > at, nil
 			}
 		default:
@@ -123,15 +138,25 @@ func (d *directory) RolledBack(x core.Xid, at uint64) (bool, error) {
 // InProgress walks the words between the settled mark and the bound.
 func (d *directory) InProgress(low, high core.Xid, at uint64) (core.XidSet, error) {
 	var set core.XidSet
-	d.words(low, high, func(x core.Xid, c *atomic.Uint64) bool {
-		if c == nil || d.m.unfinishedAt(c, at) {
-			set = append(set, x)
+	tooOld := false
+	d.spans(low, high, true, nil, func(s *segment, x, end core.Xid) bool {
+		known := len(set)
+		for ; x < end; x++ {
+			if c := s.cell(x, d.stride); c == nil || d.m.unfinishedAt(c, at) {
+				set = append(set, x)
+			}
+		}
+		if s.reused() && fault.On != "epoch/in-progress-trusts-reused" {
+			// All had finished, by the number that the snapshot has reached if
+			// it is guarded.
+			set = set[:known]
+			tooOld = tooOld || d.m.collapsed.Load() > at
 		}
 		return true
 	})
 	// Of a forgotten xid all that is known is that it had aborted at lost or
 	// before. Asked after the walk, so that no prune can have slipped in.
-	if fault.On != "epoch/in-progress-guesses" && d.m.lost.Load() > at {
+	if tooOld || fault.On != "epoch/in-progress-guesses" && d.m.lost.Load() > at {
 		return nil, core.ErrTooOld
 	}
 	return set, nil
@@ -152,17 +177,39 @@ func (m *Manager) unfinishedAt(c *atomic.Uint64, at uint64) bool {
 }
 
 // CheckpointExcluded is a snapshot and a walk: what the snapshot does not
-// include is excluded.
+// include is excluded. Lock-free: it has to start over if words that it has not
+// come to are reused.
 func (m *Manager) CheckpointExcluded() (core.Xid, core.XidSet) {
-	d, high, at := m.capture()
-	var excluded core.XidSet
-	d.words(d.settled, high, func(x core.Xid, _ *atomic.Uint64) bool {
-		if ok, _ := d.Lookup(x, at); !ok { // its error is always nil
-			excluded = append(excluded, x)
+	for {
+		d, high, at := m.capture()
+		if excluded, err := d.excluded(high, at); err == nil {
+			return high, excluded
 		}
-		return true
+	}
+}
+
+// excluded returns what the snapshot with this bound and number does not include.
+func (d *directory) excluded(high core.Xid, at uint64) (set core.XidSet, err error) {
+	d.spans(d.settled, high, false, nil, func(s *segment, x, end core.Xid) bool {
+		for ; x < end && err == nil; x++ {
+			if s != nil && s.collapsed() {
+				place := d.place(x)
+				if x += core.Xid(s.outcome.aborted.next(place, place+uint64(end-x)) - place); x == end {
+					break
+				}
+			}
+			var ok bool
+			ok, err = d.Lookup(x, at)
+			if fault.On == "epoch/checkpoint-guesses" {
+				err = nil
+			}
+			if !ok {
+				set = append(set, x)
+			}
+		}
+		return err == nil
 	})
-	return high, excluded
+	return set, err
 }
 
 // CheckpointProjection computes the cutoff before the instant of the rest. Until

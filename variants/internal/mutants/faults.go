@@ -16,6 +16,12 @@ import (
 var Faults = slices.Concat(
 	faultsOf(func() core.Manager { return epoch.With(epoch.Options{Segment: 4, Block: 1}) }, epochFaults),
 	faultsOf(func() core.Manager { return epoch.With(epoch.Options{Segment: 4, Block: 2, Cursors: 2}) }, blockFaults),
+	faultsOf(func() core.Manager {
+		return epoch.With(epoch.Options{Segment: 4, Block: 1, Fan: 2, Reclaim: epoch.Recycle})
+	}, reuseFaults),
+	faultsOf(func() core.Manager {
+		return epoch.With(epoch.Options{Segment: 4, Block: 2, Cursors: 1, Fan: 2, Reclaim: epoch.Recycle})
+	}, blockReuseFaults),
 	faultsOf(func() core.Manager { return sharded.NewShards(2) }, shardedFaults),
 	faultsOf(func() core.Manager { return rwmutex.New() }, rwmutexFaults),
 )
@@ -106,7 +112,12 @@ var epochFaults = []row{
 	{"epoch/horizon-overwritten", "a horizon is published by a store", Explore},
 	{"epoch/horizon-unnumbered", "a horizon does not say up to which number it has passed", Kit | Explore},
 	{"epoch/horizon-falls-in-gap", "a horizon that a guard stops inside a gap goes back to where the gap begins", Explore},
-	{"epoch/trims-to-oldest-active", "segments are dropped below the oldest active xid, whatever the guards hide", Kit | Explore},
+	{"epoch/collapse-past-guards", "segments collapse up to the clock's number, whatever the guards hide", Explore},
+	{"epoch/collapse-slots-then-clock", "a collapse reads the slots, then the clock", Explore},
+	{"epoch/collapse-open", "a segment collapses though something in it is in progress", Kit | Explore},
+	{"epoch/collapse-forgets-abort", "a segment collapses without its aborts", Kit | Explore},
+	{"epoch/collapse-unsaid", "RetainSnapshot is not told up to which number segments have collapsed", Explore},
+	{"epoch/retains-collapsed", "RetainSnapshot does not look up to which number segments have collapsed", Explore},
 	{"epoch/aborts-settle", "a segment in which everything has finished is dropped, with its aborts", Kit | Explore},
 	{"epoch/trylock-ignored", "a Begin trims though it did not get the turn", Race},
 	{"epoch/collect-waits", "a Begin in the middle of a segment waits for the turn", Progress},
@@ -125,6 +136,9 @@ var epochFaults = []row{
 	{"epoch/deferral-covers-later", "a prune covers what rolled back after its instant", Kit | Explore},
 	{"epoch/sentence-unchecked", "a reader of a condemned word asks the current prune, which may be the next one", Explore},
 	{"epoch/sentence-unpushed", "a reader of a condemned word says aborted and leaves no trace at the prune", Explore},
+	{"epoch/condemns-collapsed-late", "a prune draws its number, then condemns what has collapsed", Explore},
+	{"epoch/collapsed-unpinned", "a prune forgets what has collapsed though it is pinned", Explore},
+	{"epoch/collapsed-unpardoned", "a prune that is put off leaves condemned what has collapsed", Explore},
 	{"epoch/includes-awaits-prune", "a reader of a condemned word waits for the prune to end", Progress},
 
 	// groups
@@ -156,6 +170,28 @@ var epochFaults = []row{
 	{"epoch/cutoff-after", "a checkpoint's cutoff is computed after its instant", Explore},
 	{"epoch/snapshot-takes-turn", "Snapshot takes turns with the rare operations", Race | Progress},
 	{"epoch/pin-count-unlocked", "PinCount reads the pins without the turn", Race},
+}
+
+// reuseFaults need a manager that reuses memory.
+var reuseFaults = []row{
+	{"epoch/reuse-unfenced", "the words of an array's next life begin at zero, as those of the former one did", Explore},
+	{"epoch/retires-late", "an array is filled, then its segment is marked", Explore},
+	{"epoch/retires-early", "a segment is marked before the directory is without it: who finds it looks again and again", Progress},
+	{"epoch/gap-reuses", "an array is reused where there is a gap, whose number may be that of a snapshot of its former life", Explore},
+	{"epoch/load-trusts-reused", "Status and Begin believe a word that may be another xid's", Explore},
+	{"epoch/finish-trusts-reused", "a finish believes a word that may be another xid's", Explore},
+	{"epoch/includes-trusts-reused", "Includes believes a word that may be another xid's", Explore},
+	{"epoch/owner-trusts-reused", "an owner's snapshot believes a word that may be another xid's", Explore},
+	{"epoch/in-progress-trusts-reused", "InProgress believes words that may be other xids'", Explore},
+	{"epoch/oldest-trusts-reused", "OldestActive believes a word that may be another xid's", Explore},
+	{"epoch/outlived-guesses", "a snapshot that has outlived its words takes everything for committed that is not aborted", Explore},
+	{"epoch/checkpoint-guesses", "a checkpoint leaves out what its snapshot is too old to tell", Explore},
+	{"epoch/forgets-past-guards", "an abort in a collapsed segment is dropped as soon as it is forgotten, though a guard is older", Explore},
+}
+
+// blockReuseFaults need blocks of more than one xid, too.
+var blockReuseFaults = []row{
+	{"epoch/horizon-trusts-reused", "a horizon seals an xid whose word may be another's", Explore},
 }
 
 var shardedFaults = []row{
