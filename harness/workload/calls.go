@@ -194,6 +194,14 @@ func release(g core.Guard, s *Sampler) bool {
 	return ok
 }
 
+// misses reports whether snap does not include x, which committed shortly before
+// it. Nobody guards it: if this worker has just stood still, a manager that uses
+// its memory again may not know any more.
+func misses(snap core.Snapshot, x core.Xid) bool {
+	ok, err := snap.Lookup(x)
+	return !ok && !errors.Is(err, core.ErrTooOld)
+}
+
 // includes is snap.Includes(x), and may time it.
 func includes(snap *core.Snapshot, x core.Xid, s *Sampler) bool {
 	if !s.Due() {

@@ -114,7 +114,7 @@ func txnSnapshot(active int) *Mix {
 			if !s.Includes(x) {
 				w.broken("the snapshot of xid %d does not include its own write", x)
 			}
-			if !s.Includes(w.latest(0)) {
+			if misses(s, w.latest(0)) {
 				w.broken("a snapshot does not include xid %d, which committed before it", w.latest(0))
 			}
 			if n := uint(len(w.run.idle)); n > 0 && s.Includes(w.run.idle[w.n%n]) {
