@@ -99,15 +99,12 @@ func (m *Manager) roomFor(start core.Xid) *directory {
 	return d
 }
 
-// mark makes x, whose word is reserved, begun. It reports false if x has been
-// sealed.
-func (m *Manager) mark(x core.Xid, s *segment, c *atomic.Uint64) bool {
-	if c != nil && fault.On != "epoch/begin-unmarked" && c.CompareAndSwap(uint64(s.fresh), uint64(s.fresh.begun())) || m.first(x) {
-		// Of a block's first xid the word need not say it: if it is not zero,
-		// somebody has pushed, or guessed x and finished it.
-		return true
-	}
-	if fault.On == "epoch/begin-unmarked" {
+// mark makes x, whose word was not fresh any more, begun. It reports false if x
+// has been sealed.
+func (m *Manager) mark(x core.Xid) bool {
+	if m.first(x) || fault.On == "epoch/begin-unmarked" {
+		// Of a block's first xid the word need not say it: somebody has pushed,
+		// or guessed x and finished it.
 		return true
 	}
 	for _, c, w := m.load(x); w.tag() == reserved; _, c, w = m.load(x) {

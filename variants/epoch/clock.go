@@ -43,18 +43,23 @@ func (c *clock) capture() uint64 {
 // before, and reached by every snapshot captured from now on (I3).
 func (c *clock) draw() uint64 {
 	w := c.word.Load()
-	t := w >> 1
 	if w&1 == 0 || fault.On == "epoch/draw-unseparated" {
-		return t // no snapshot has t yet; those to come include us
+		return w >> 1 // no snapshot has t yet; those to come include us
 	}
-	// t+1 is right whether or not this succeeds: if it fails, somebody else
-	// has moved the clock to t+1 or beyond.
-	next := (t + 1) << 1
-	if (t+1)%eagerTicks != 0 {
+	return c.tick(w)
+}
+
+// tick is the rest of draw, which loaded w. What it returns is right whether or
+// not its compare-and-swap succeeds: if it fails, somebody else has moved the
+// clock that far or beyond.
+func (c *clock) tick(w uint64) uint64 {
+	t := w>>1 + 1
+	next := t << 1
+	if t%eagerTicks != 0 {
 		next |= 1
 	}
 	c.word.CompareAndSwap(w, next)
-	return t + 1
+	return t
 }
 
 // now returns t: every snapshot captured from now on has at least this number.

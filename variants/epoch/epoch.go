@@ -163,7 +163,8 @@ func (m *Manager) PeekNext() core.Xid {
 // allocator's, and once in a segment it makes the next one.
 func (m *Manager) Begin() core.Xid {
 	for {
-		if x, s, c := m.take(); m.mark(x, s, c) {
+		x, s, c := m.take()
+		if c != nil && fault.On != "epoch/begin-unmarked" && c.CompareAndSwap(uint64(s.fresh), uint64(s.fresh.begun())) || m.mark(x) {
 			return x
 		}
 	}
@@ -174,7 +175,12 @@ func (m *Manager) Begin() core.Xid {
 func (m *Manager) AllocateCommitted() core.Xid {
 	for {
 		x, s, c := m.take()
-		if c != nil && m.finish(s, c, word(c.Load()), committed) {
+		if c == nil {
+			continue
+		}
+		// I1: nobody has pushed if the word is fresh still, at the draw or after.
+		if !fault.Any() && c.CompareAndSwap(uint64(s.fresh), uint64(newWord(committed, m.clock.draw()))) ||
+			m.finish(s, c, word(c.Load()), committed) {
 			return x
 		}
 	}
@@ -189,7 +195,20 @@ func (m *Manager) Commit(x core.Xid) error { return m.decide("commit", x, commit
 // transactions in progress at an instant could not be told afterwards.
 func (m *Manager) Rollback(x core.Xid) error { return m.decide("rollback", x, aborted) }
 
+// decide is what finish does, in one piece, for what is usual.
 func (m *Manager) decide(op string, x core.Xid, tag int) error {
+	d := m.dir.Load()
+	s := d.from(uint64(x)>>d.shift - d.base)
+	if c := s.cell(x, d.stride); c != nil && !fault.Any() {
+		w := word(c.Load())
+		if w.tag() == inProgress && !s.reused() && c.CompareAndSwap(uint64(w), uint64(newWord(tag, m.clock.draw()))) {
+			return nil // I1: w was loaded before the draw
+		}
+	}
+	return m.decideRare(op, x, tag)
+}
+
+func (m *Manager) decideRare(op string, x core.Xid, tag int) error {
 	s, c, w := m.dir.Load().load(x)
 	if w.tag() == reserved {
 		var err error

@@ -60,6 +60,16 @@ func (m *Manager) capture() (d *directory, high core.Xid, at uint64) {
 // Lookup is a few loads for a decided x. For an x in progress the first asker
 // at a number pays one compare-and-swap; from then on the bound tells.
 func (d *directory) Lookup(x core.Xid, at uint64) (bool, error) {
+	s := d.from(uint64(x)>>d.shift - d.base)
+	if c := s.cell(x, d.stride); c != nil {
+		if w := word(c.Load()); w.tag() == committed && w.number() <= at {
+			return true, nil // what is usual, in one piece
+		}
+	}
+	return d.lookup(x, at)
+}
+
+func (d *directory) lookup(x core.Xid, at uint64) (bool, error) {
 	for {
 		s, c, w := d.load(x)
 		switch w.tag() {
