@@ -14,7 +14,7 @@ import (
 func TestSoakNotices(t *testing.T) {
 	for _, f := range []fault.Fault{
 		"epoch/draw-unseparated", "epoch/snapshot-unmarked", "epoch/push-overwrites", "epoch/first-is-sealed",
-		"epoch/deferral-covers-later", "epoch/rollback-unnumbered", "epoch/slot-leaked",
+		"epoch/rollback-unnumbered", "epoch/slot-leaked",
 	} {
 		off := fault.Switch(f)
 		var found error

@@ -21,12 +21,12 @@ var soak = flag.Duration("soak", time.Second, "how long TestSoak takes")
 
 // soaked are sizes at which what is rare happens all the time.
 var soaked = []Options{
-	{Segment: 2, Block: 1},
-	{Segment: 16, Block: 1},
-	{Segment: 4, Block: 2, Cursors: 1},
-	{Segment: 8, Block: 4, Cursors: 2},
-	{Segment: 64, Block: 16, Cursors: 4},
-	{Segment: 16, Block: 2, Cursors: 8},
+	{Segment: 2, Block: 1, Fan: 2},
+	{Segment: 16, Block: 1, Reclaim: Recycle},
+	{Segment: 4, Block: 2, Cursors: 1, Fan: 2, Reclaim: Recycle},
+	{Segment: 8, Block: 4, Cursors: 2, Fan: 4},
+	{Segment: 64, Block: 16, Cursors: 4, Reclaim: Recycle},
+	{Segment: 16, Block: 2, Cursors: 8, Fan: 2, Reclaim: Recycle},
 }
 
 // TestSoak lets goroutines do everything that a manager offers, at random, for as
@@ -138,7 +138,7 @@ func soakEnds(m *Manager, guards uint64) error {
 	}
 	for _, c := range m.Counters() {
 		most, bounded := map[string]uint64{
-			"segments-held": 4, "gaps": 20, "prunes-waiting": 0, "guard-slots": 2*guards + 2*slotsPerChunk,
+			"segments-held": 4, "outcomes-held": 4, "gaps": 20, "prunes-waiting": 0, "guard-slots": 2*guards + 2*slotsPerChunk,
 		}[c.Name]
 		if bounded && c.Value > most {
 			return fmt.Errorf("at the end %s is %d, want %d at most", c.Name, c.Value, most)
@@ -179,7 +179,8 @@ type soaker struct {
 // A soakView is a snapshot, guarded or not, with what it has answered.
 type soakView struct {
 	core.Snapshot
-	guard   core.Guard // zero if there is none
+	guard   core.Guard
+	guarded bool // it is not released
 	answers map[core.Xid]bool
 	needs   core.Xid   // the smallest that it hides and that has committed since, or 0
 	keeps   []core.Xid // rolled back since it is guarded, so not forgotten as long as it is
@@ -339,7 +340,7 @@ func (w *soaker) snapshot() {
 	if len(w.open) > 0 && w.rng.IntN(2) == 0 {
 		self = w.open[w.rng.IntN(len(w.open))]
 	}
-	w.views = append(w.views, w.viewOf(w.m.Snapshot(self), known, self))
+	w.views = append(w.views, w.viewOf(core.Guard{Snapshot: w.m.Snapshot(self)}, false, known, self))
 	if len(w.views) > soakViews {
 		pick(w.rng, &w.views)
 	}
@@ -355,15 +356,15 @@ func (w *soaker) before() (known []core.Xid) {
 	return known
 }
 
-// viewOf checks a new snapshot.
-func (w *soaker) viewOf(s core.Snapshot, known []core.Xid, self core.Xid) *soakView {
-	v := &soakView{Snapshot: s, answers: map[core.Xid]bool{}}
+// viewOf checks a new snapshot, whether guarded or not.
+func (w *soaker) viewOf(g core.Guard, guarded bool, known []core.Xid, self core.Xid) *soakView {
+	v := &soakView{Snapshot: g.Snapshot, guard: g, guarded: guarded, answers: map[core.Xid]bool{}}
 	for _, x := range known {
 		w.answer(v, x, true, "it had committed before the snapshot was asked for")
 	}
 	for _, x := range w.open {
 		if x == self {
-			if !s.Includes(x) {
+			if !v.Includes(x) {
 				w.fail("the snapshot of %d does not include its own writes", x)
 			}
 			continue
@@ -401,15 +402,14 @@ func (w *soaker) retain() {
 		}
 		v = old // its answers hold, and more is known of it from now on
 		w.views = slices.DeleteFunc(w.views, func(o *soakView) bool { return o == old })
-		v.guard = g
+		v.guard, v.guarded = g, true
 	} else {
 		known, self := w.before(), core.None
 		if len(w.open) > 0 && w.rng.IntN(2) == 0 {
 			self = w.open[w.rng.IntN(len(w.open))]
 		}
 		g := w.m.Retain(self)
-		v = w.viewOf(g.Snapshot, known, self)
-		v.guard = g
+		v = w.viewOf(g, true, known, self)
 	}
 	w.guards = append(w.guards, v)
 }
@@ -438,7 +438,7 @@ func (w *soaker) release() {
 		w.fail("a guard did not end, or ended twice")
 	}
 	if w.rng.IntN(2) == 0 {
-		v.guard, v.keeps = core.Guard{}, nil
+		v.guarded, v.keeps = false, nil
 		w.views = append(w.views, v) // it may be asked on, until it is too old
 	}
 }
@@ -451,14 +451,14 @@ func (w *soaker) ask(v *soakView, x core.Xid) {
 	}
 	got, err := v.Lookup(x)
 	if err != nil {
-		if !errors.Is(err, core.ErrTooOld) || v.guard != (core.Guard{}) {
-			w.fail("asked about %d a snapshot (guarded: %v) says %v", x, v.guard != core.Guard{}, err)
+		if !errors.Is(err, core.ErrTooOld) || v.guarded {
+			w.fail("asked about %d a snapshot (guarded: %v) says %v", x, v.guarded, err)
 		}
 		return
 	}
 	was, asked := v.answers[x]
 	if asked && got != was {
-		w.fail("a snapshot (guarded: %v) said %v of %d, and now says %v; status %v", v.guard != core.Guard{}, was, x, got, w.m.Status(x))
+		w.fail("a snapshot (guarded: %v) said %v of %d, and now says %v; status %v", v.guarded, was, x, got, w.m.Status(x))
 	}
 	if len(v.answers) < 64 || asked {
 		v.answers[x] = got
@@ -473,7 +473,7 @@ func (w *soaker) answer(v *soakView, x core.Xid, want bool, why string) {
 	}
 	w.ask(v, x)
 	if got, asked := v.answers[x]; asked && got != want {
-		w.fail("a snapshot (guarded: %v) says %v of %d, but %s; status %v", v.guard != core.Guard{}, got, x, why, w.m.Status(x))
+		w.fail("a snapshot (guarded: %v) says %v of %d, but %s; status %v", v.guarded, got, x, why, w.m.Status(x))
 	}
 }
 
@@ -505,8 +505,8 @@ func (w *soaker) agrees(v *soakView) {
 	}
 	set, err := v.InProgress()
 	if err != nil {
-		if !errors.Is(err, core.ErrTooOld) || v.guard != (core.Guard{}) {
-			w.fail("InProgress of a snapshot (guarded: %v): %v", v.guard != core.Guard{}, err)
+		if !errors.Is(err, core.ErrTooOld) || v.guarded {
+			w.fail("InProgress of a snapshot (guarded: %v): %v", v.guarded, err)
 		}
 		return
 	}
