@@ -27,6 +27,9 @@ type Config struct {
 	Wanted func(variant, load string, threads int) bool
 	// Untimed: no latencies are sampled.
 	Untimed bool
+	// Explained: managers that can are asked for their counters, before each slice
+	// and after it.
+	Explained bool
 	// Slices, if it is not 0, is the number of slices of a row.
 	Slices int
 	// Paced: the loads do what is due, not what they can. Slices are few and as

@@ -129,7 +129,7 @@ func (m *measurement) slice(ctx context.Context, c *cell, seed uint64, sample in
 	window := m.schedule.window
 	for try := 0; ; try++ {
 		r := &sliceRun{
-			load: c.load, threads: c.row.Threads, seed: seed, sample: sample, clock: m.cfg.Clock, patience: m.cfg.patience,
+			load: c.load, threads: c.row.Threads, seed: seed, sample: sample, explain: m.cfg.Explained, clock: m.cfg.Clock, patience: m.cfg.patience,
 			ramp: m.schedule.ramp(), window: window,
 		}
 		if c.mode.Pinned {
@@ -204,6 +204,7 @@ func (c *cell) add(out *sliceResult, sampled bool) {
 	if c.manager == nil {
 		return
 	}
+	c.explained.add(out.counters)
 	for _, metric := range append(out.metrics, workload.Metric{Name: retainedMetric, Value: max(out.retained, 0)}) {
 		if _, ok := c.metrics[metric.Name]; !ok {
 			c.names = append(c.names, metric.Name)
@@ -221,6 +222,7 @@ func (c *cell) finished(clock pin.Clock) result.Row {
 	for _, name := range c.names {
 		row.Metrics = append(row.Metrics, result.Metric{Name: name, Value: result.Summarize(c.metrics[name]).Median})
 	}
+	row.Counters = c.explained.counters(c.units)
 	for op, h := range c.hists {
 		if h != nil && h.TotalCount() > 0 {
 			row.Latencies = append(row.Latencies, result.NewLatency(workload.Op(op).String(), h, clock.Nanoseconds))

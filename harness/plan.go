@@ -23,6 +23,7 @@ type cell struct {
 	units, mallocs, bytes float64
 	metrics               map[string][]float64
 	names                 []string // of metrics, in order
+	explained             explanation
 	hists                 [workload.NumOps]*hdrhistogram.Histogram
 }
 

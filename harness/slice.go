@@ -30,6 +30,7 @@ type sliceRun struct {
 	window  time.Duration
 	seed    uint64
 	sample  int // one call in so many is timed; 0: none
+	explain bool
 	clock   pin.Clock
 	// patience is how long workers may take beyond their time before they
 	// count as stuck. It is long, as a machine may be suspended.
@@ -61,6 +62,7 @@ type sliceResult struct {
 	pause    time.Duration
 	retained float64 // bytes of live heap added per unit
 	metrics  []workload.Metric
+	counters []core.Counter // what they grew by; of gauges, the value before the run is finished
 	samplers []*workload.Sampler
 	late     bool // a worker missed more than half of the window
 }
@@ -135,6 +137,7 @@ func (r *sliceRun) do(ctx context.Context) (*sliceResult, error) {
 	}
 	timeout.Reset(r.ramp + r.window + r.patience)
 
+	counted := r.counters()
 	// The collection is no work of the slice: it is over before usage is read.
 	// And reading usage allocates, so what is allocated is counted from there.
 	live := readMemory().HeapAlloc
@@ -200,6 +203,7 @@ func (r *sliceRun) do(ctx context.Context) (*sliceResult, error) {
 	}
 	out.slice.Contamination = result.NewContamination(wall, r.threads, usages, machine)
 	out.slice.Contamination.Moved = moved
+	out.counters = grown(counted, r.counters())
 	if broken == nil { // a run that panicked need not be in a state to finish
 		out.retained = (float64(readMemory().HeapAlloc) - float64(live)) / float64(max(out.units, 1))
 		metrics, err := finish(run)

@@ -141,6 +141,7 @@ var _ = func(p *Pointer[int]) { p.Load() }
 			dir:                                   plain,
 			"internal/sync/atomic/inline_real.go": "package atomic",
 			"internal/sync/inline_real.go":        "package sync",
+			"internal/sync/tally.go":              "package sync\n\nconst places = 1 // and no operation inlined",
 		}, []string{"Begin", "Locked"}},
 		{"a wrapper instead of an alias", map[string]string{
 			dir:                                   plain,

@@ -42,7 +42,7 @@ const (
 
 // runFlags are the flags of xbench run, as typed.
 type runFlags struct {
-	quick, json, costs                            bool
+	quick, json, costs, explain                   bool
 	variant, workload, trace, pace, threads, cpus string
 	duration                                      time.Duration
 	slices                                        int
@@ -56,6 +56,7 @@ func runCommand(std streams, help *bytes.Buffer, line []string) *ffcli.Command {
 	fs := newFlagSet("run", help)
 	fs.BoolVar(&f.quick, "quick", false, "a first look: pinned only, and short")
 	fs.BoolVar(&f.costs, "costs", false, "judge what the operations of "+strings.Join(costs.Variants(), " and ")+" cost by what\n\tthey are meant to cost; with -variant, show any")
+	fs.BoolVar(&f.explain, "explain", false, "say why: what the variants themselves counted, such as retries and\n\tsegments of the log")
 	fs.StringVar(&f.variant, "variant", "", "only these variants, `NAME,...` (see xbench list)")
 	fs.StringVar(&f.workload, "workload", "", "only these workloads, `NAME,...` (see xbench list)")
 	fs.StringVar(&f.trace, "trace", "", "replay the trace of `FILE`, made by xbench import; alone unless\n\t-workload is given too")
@@ -82,6 +83,7 @@ EXAMPLES
   xbench run -workload txn-snapshot/active=1000    any number of idle transactions
   xbench run -trace shop.trace -pace 1x            a recorded workload, as recorded
   xbench run -threads 2 -cpus 0,2 -duration 10m    longer, on chosen CPUs
+  xbench run -explain -workload txn-snapshot       with counters that say why
   xbench run -costs                                what each operation costs: under three minutes
   xbench run -quick -json | jq '.rows[].variant'   for machines
 
@@ -226,6 +228,11 @@ func words(std streams, f *runFlags, rec *result.Recorder, r *result.Run, cfg *h
 			return err
 		}
 	}
+	if f.explain && !f.json {
+		if err := writeExplanation(std.out, r); err != nil {
+			return err
+		}
+	}
 	where := fmt.Sprintf("\nresults  %s  (benchstat -col /variant reads it)\n         %s\n", rec.BenchPath(), rec.JSONPath())
 	if plots > 0 {
 		where += fmt.Sprintf("plots    %s-*.svg and .png, %d files\n", plotBase(rec.JSONPath()), plots)
@@ -243,7 +250,7 @@ func configure(f *runFlags, top pin.Topology) (cfg *harness.Config, notes []stri
 	if f.slices < 0 {
 		return nil, nil, usageError(fmt.Errorf("-slices %d: give a positive number", f.slices))
 	}
-	cfg = &harness.Config{Budget: f.duration, Slices: f.slices, Seed: f.seed, Paced: f.pace != paceMax}
+	cfg = &harness.Config{Budget: f.duration, Slices: f.slices, Seed: f.seed, Paced: f.pace != paceMax, Explained: f.explain}
 	variant, ofLoads := f.variant, chosenLoads
 	if f.costs {
 		if err := costsAlone(f); err != nil {
@@ -266,15 +273,22 @@ func configure(f *runFlags, top pin.Topology) (cfg *harness.Config, notes []stri
 	if f.costs {
 		measureCosts(f, cfg)
 	}
-	if most := slices.Max(cfg.Threads); most > len(cfg.CPUs) {
-		notes = append(notes, fmt.Sprintf("%d threads share %d CPUs: these are figures of the scheduler too", most, len(cfg.CPUs)))
-	}
 	pinned := f.pinned
 	if pinned == pinnedAuto {
 		pinned = pinnedBoth
 		if f.quick || f.costs {
 			pinned = pinnedTrue
 		}
+	}
+	if most := slices.Max(cfg.Threads); most > len(cfg.CPUs) {
+		note := fmt.Sprintf("%d threads share %d CPUs: these are figures of the scheduler too", most, len(cfg.CPUs))
+		if f.pinned == pinnedAuto {
+			// Pinned to one CPU, threads wait for a turn of the kernel's, of which a
+			// program that serves many clients as goroutines knows nothing.
+			pinned = pinnedFalse
+			note += "; so everything is measured unpinned (-pinned=true insists)"
+		}
+		notes = append(notes, note)
 	}
 	if pinned != pinnedFalse {
 		if err := tryPins(cfg.CPUs); err != nil {

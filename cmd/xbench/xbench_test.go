@@ -170,15 +170,18 @@ func TestDoubtfulDetails(t *testing.T) {
 			Metrics:   []result.Metric{{Name: "lag", Value: 3}},
 		}
 	}
+	crowd := row("a", 1, 1)
+	crowd.Threads, crowd.Latencies[0].Max = 3, 5e6
 	for _, c := range []struct {
 		rows []result.Row
 		want string
 	}{
+		{[]result.Row{crowd}, `the longest,\nwhere threads outnumber(?s).*commit +40 < 5000000\n`},
 		{[]result.Row{row("a", 1, 1), row("b", 1, .4)}, `(?s)commit +40 +40 \*\n +lag +3 +3\n.*\* Other work`},
 		{[]result.Row{row("a", .4, 1), row("b", .4, 1)}, `^[^*]*commit +40 +40\n[^*]*$`},
 	} {
 		var out bytes.Buffer
-		if err := writeDetails(&out, &result.Run{Rows: c.rows}); err != nil || !regexp.MustCompile(c.want).MatchString(out.String()) {
+		if err := writeDetails(&out, &result.Run{Rows: c.rows, Env: result.Env{GOMAXPROCS: 2}}); err != nil || !regexp.MustCompile(c.want).MatchString(out.String()) {
 			t.Errorf("%v: got\n%s\nwant %s", err, out.String(), c.want)
 		}
 	}
@@ -438,6 +441,11 @@ func TestConfigure(t *testing.T) {
 	}
 	if len(notes) != 1 || !strings.Contains(notes[0], "5 threads share 3 CPUs") {
 		t.Errorf("notes %q do not say that threads share CPUs", notes)
+	}
+	// More threads than CPUs are goroutines, unless pins are asked for.
+	cfg, notes, err = configure(f(func(f *runFlags) { f.pinned, f.threads = pinnedAuto, "1,7" }), top)
+	if err != nil || len(cfg.Modes) != 1 || cfg.Modes[0].Pinned || len(notes) != 1 || !strings.Contains(notes[0], "7 threads share 6 CPUs") || !strings.Contains(notes[0], "measured unpinned") {
+		t.Errorf("%v: modes %v, notes %q; want unpinned, and a note", err, cfg, notes)
 	}
 	cfg, _, err = configure(f(func(f *runFlags) { f.workload = "txn,txn-snapshot,txn, pgbench-mixed"; f.gc = "off,ballast,off" }), top)
 	if err != nil || len(cfg.Loads) != 6 || len(cfg.Modes) != 2 {

@@ -86,6 +86,9 @@ func (r *Row) check() error {
 	for _, p := range r.Params {
 		names = append(names, p.Key, p.Value)
 	}
+	for _, c := range r.Counters {
+		names = append(names, c.Name, c.Meaning)
+	}
 	for _, name := range names {
 		if strings.ContainsFunc(name, unicode.IsControl) { // it would end up on a terminal
 			return fmt.Errorf("the name %q has control characters", name)

@@ -111,6 +111,7 @@ func TestPutRefuses(t *testing.T) {
 		"no time":     func(r *Row) { r.Slices[0].Seconds = 0 },
 		"workers":     func(r *Row) { r.Slices[0].WorkerOps = nil },
 		"latencies":   func(r *Row) { r.Latencies = []Latency{{Op: "commit"}} },
+		"counters":    func(r *Row) { r.Counters = []Counter{{Name: "a", Meaning: "b\x1b[2J"}} },
 		"sampled":     func(r *Row) { r.Sampled = &Slice{} },
 	} {
 		row := good

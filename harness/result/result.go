@@ -67,6 +67,9 @@ type Row struct {
 	// that it is slower than the others, and not among them.
 	Sampled *Slice   `json:"sampled,omitempty"`
 	Metrics []Metric `json:"metrics,omitempty"`
+	// Counters are what the manager itself counted, those left out that are 0:
+	// only if they were asked for, and if the variant has any.
+	Counters []Counter `json:"counters,omitempty"`
 }
 
 // A Param is a parameter of a workload, such as active=256.
@@ -79,6 +82,17 @@ type Param struct {
 type Metric struct {
 	Name  string  `json:"name"` // with its unit, in the form of a benchmark unit
 	Value float64 `json:"value"`
+}
+
+// A Counter is a figure by which a variant says why it costs what it does.
+type Counter struct {
+	Name    string `json:"name"`
+	Meaning string `json:"meaning"` // a sentence, for people
+	// Value is the number per 1000 ops, over all slices (the time outside their
+	// windows included). Of a Gauge it is how many there were at the end of a
+	// slice, the median.
+	Value float64 `json:"value"`
+	Gauge bool    `json:"gauge,omitempty"`
 }
 
 // DoubtfulLatencies reports whether the slice that the latencies are from is

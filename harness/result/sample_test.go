@@ -53,6 +53,7 @@ func sampleRun() Run {
 	}
 	short := add("short-transactions", "epoch", 2, 90, 0.001)
 	short.Metrics = []Metric{{"horizon-lag-xids", 12.5}}
+	short.Counters = []Counter{{Name: "pushes", Meaning: "a reader left a trace", Value: 1.5}, {Name: "gaps", Meaning: "in the log", Value: 2, Gauge: true}}
 	short.Latencies = []Latency{{Op: "commit", Count: 5000, Max: 90000, Quantiles: []Quantile{{0.5, 40}, {0.9, 55}, {0.99, 210}}}}
 	short.Sampled = &Slice{Ops: 2e6, Seconds: 0.1, WorkerOps: []int64{1e6, 1e6}, Contamination: Contamination{CoRun: 0.99}}
 	for i := range short.Slices {

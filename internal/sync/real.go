@@ -14,3 +14,6 @@ type (
 	Once    = sync.Once
 	Pool    = sync.Pool
 )
+
+// place is where a Tally counts.
+func place() int { return Local(places) }

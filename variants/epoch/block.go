@@ -73,8 +73,8 @@ func (m *Manager) newBlock(c *atomic.Uint64, old uint64) (core.Xid, *segment, *a
 	if !d.covers(x) || m.middle(start) {
 		d = m.roomFor(start)
 	}
-	if c != nil {
-		c.CompareAndSwap(old, uint64(x)+1) // I4: after the segment
+	if c != nil && !c.CompareAndSwap(old, uint64(x)+1) { // I4: after the segment
+		m.count(blocksLost)
 	}
 	if fault.On == "epoch/allocation-clears" {
 		d.segment(x).cell(x, d.stride).Store(0)
@@ -128,5 +128,7 @@ func (m *Manager) seal(c *atomic.Uint64, w word) {
 		c.Store(uint64(newWord(sealed, n)))
 		return
 	}
-	c.CompareAndSwap(uint64(w), uint64(newWord(sealed, n)))
+	if c.CompareAndSwap(uint64(w), uint64(newWord(sealed, n))) {
+		m.count(seals)
+	}
 }

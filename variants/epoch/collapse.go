@@ -81,6 +81,7 @@ func (m *Manager) trim() {
 		d.settled = d.firstUnsettled(d.settled, m.PeekNext())
 		d.gaps = d.gapsFrom(n)
 	})
+	m.tally.Add(segmentsCollapsed, uint64(len(old)))
 	if fault.On != "epoch/retires-early" {
 		m.retire(old)
 	}
@@ -242,6 +243,7 @@ func (m *Manager) outlived(x core.Xid, at uint64) (bool, error) {
 	} else if at >= m.collapsed.Load() { // read after d: it covers what d has lost
 		return true, nil
 	}
+	m.count(refusals)
 	return false, core.ErrTooOld
 }
 

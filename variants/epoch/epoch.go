@@ -36,9 +36,10 @@ type Manager struct {
 	stride    uint64 // of consecutive xids' words, see the constant
 	blockMask uint64 // of an xid's place in its block
 	cursors   []cursor
-	newest    int  // segments that a directory keeps in a slice, at most
-	recycle   bool // arrays are used again
-	_         [56]byte
+	newest    int         // segments that a directory keeps in a slice, at most
+	recycle   bool        // arrays are used again
+	tally     *sync.Tally // see Counters
+	_         [48]byte
 
 	// next is the allocator's bound, the line that every Begin writes; its
 	// highest bit is the parity of jumps (see gap).
@@ -119,7 +120,7 @@ func New() *Manager { return With(Options{}) }
 // rare becomes common, which is what tests want.
 func With(o Options) *Manager {
 	block := powerOfTwo(cmp.Or(o.Block, 64))
-	m := &Manager{blockMask: uint64(block - 1)}
+	m := &Manager{blockMask: uint64(block - 1), tally: new(sync.Tally)}
 	m.shift = uint(bits.TrailingZeros(uint(powerOfTwo(max(cmp.Or(o.Segment, 4096), 2*block)))))
 	m.stride = 1
 	if block == 1 {
@@ -301,7 +302,9 @@ func (m *Manager) finish(s *segment, c *atomic.Uint64, w word, tag int) bool {
 			}
 			return true
 		}
-		w = word(c.Load())
+		if w = word(c.Load()); w.unfinished() {
+			m.count(finishRetries)
+		}
 		if fault.On == "epoch/retry-keeps-number" && w.unfinished() && c.CompareAndSwap(uint64(w), uint64(newWord(tag, n))) {
 			return true
 		}
@@ -316,7 +319,8 @@ func (m *Manager) raise(c *atomic.Uint64, w word, n uint64) bool {
 		m.push(c, w, n)
 }
 
-// push is the rest of raise.
+// push is the rest of raise. It is not inlined, so that raise is: most readers are
+// not the first.
 func (m *Manager) push(c *atomic.Uint64, w word, n uint64) bool {
 	if w.tag() == link {
 		return m.pushLink(c, w, n)
@@ -326,7 +330,11 @@ func (m *Manager) push(c *atomic.Uint64, w word, n uint64) bool {
 		c.Store(uint64(raised))
 		return true
 	}
-	return c.CompareAndSwap(uint64(w), uint64(raised))
+	ok := c.CompareAndSwap(uint64(w), uint64(raised))
+	if !ok || pushCounts(n) {
+		m.countPush(ok)
+	}
+	return ok
 }
 
 // Status is a load for a decided xid. For an active one it is lock-free: a

@@ -57,14 +57,8 @@ func TestGuessedAllocation(t *testing.T) {
 // segments counts the segments in m's directory that have words, and all that
 // something is left of.
 func segments(m *Manager) (held, entries int) {
-	d := m.dir.Load()
-	for i, s := d.next(0, false); s != nil; i, s = d.next(i+1, false) {
-		entries++
-		if !s.collapsed() {
-			held++
-		}
-	}
-	return held, entries
+	words, outcomes := m.dir.Load().kept()
+	return int(words), int(words + outcomes)
 }
 
 func wantSegments(t *testing.T, m *Manager, most int, when string) {

@@ -103,6 +103,7 @@ func (m *Manager) jumpOver(x core.Xid) bool {
 			m.numberOf(g)
 		}
 		if m.next.CompareAndSwap(next, (uint64(x)+1)|next&parity^parity) {
+			m.tally.Add(jumped, uint64(x)+1-from)
 			m.numberOf(g)
 			m.update(func(d *directory) { d.pending = nil; d.mergeLastGap() })
 			// Where nothing begins, nobody else trims. Twice as many as were

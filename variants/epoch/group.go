@@ -212,6 +212,7 @@ func (m *Manager) help(c *atomic.Uint64, w word) {
 	if fault.On == "epoch/finish-commits-group" {
 		m.finish(nil, &g.word, g.load(), committed)
 	}
+	m.count(groupHelps)
 	m.settle(g)
 	m.resolve(c, w)
 }

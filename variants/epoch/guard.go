@@ -138,6 +138,7 @@ func (m *Manager) RetainSnapshot(snap core.Snapshot) (core.Guard, error) {
 		if fault.On != "epoch/slot-leaked" {
 			s.number.Store(free)
 		}
+		m.count(refusals)
 		return core.Guard{}, core.ErrTooOld
 	}
 	return g, nil

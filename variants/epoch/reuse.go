@@ -110,12 +110,16 @@ type stock struct {
 // which may be below the fence of an array that is reused, and I13 would not hold.
 func (k *stock) segment(d *directory, first core.Xid) *segment {
 	if g := d.gapFrom(first); g != nil && core.Xid(g.from.Load())>>d.shift <= first>>d.shift && fault.On != "epoch/gap-reuses" {
+		k.m.count(segmentsMade)
 		return &segment{words: make([]atomic.Uint64, 1<<d.shift)}
 	}
 	if k.used == len(k.segments) {
 		s := k.m.takeSpare()
 		if s == nil {
+			k.m.count(segmentsMade)
 			s = &segment{words: make([]atomic.Uint64, 1<<d.shift)}
+		} else {
+			k.m.count(segmentsReused)
 		}
 		k.segments = append(k.segments, s)
 	}

@@ -54,6 +54,7 @@ func (m *Manager) capture() (d *directory, high core.Xid, at uint64) {
 			}
 		}
 		d, high = d2, high2
+		m.count(snapshotRetries)
 	}
 }
 
@@ -122,6 +123,7 @@ func (d *directory) RolledBack(x core.Xid, at uint64) (bool, error) {
 			// Nothing is left of its word: it has committed, or been forgotten,
 			// and if so, then perhaps after the snapshot.
 			if d.m.forgot.Load() > at {
+				d.m.count(refusals)
 				return false, core.ErrTooOld
 			}
 			return false, nil
@@ -167,6 +169,7 @@ func (d *directory) InProgress(low, high core.Xid, at uint64) (core.XidSet, erro
 	// Of a forgotten xid all that is known is that it had aborted at lost or
 	// before. Asked after the walk, so that no prune can have slipped in.
 	if tooOld || fault.On != "epoch/in-progress-guesses" && d.m.lost.Load() > at {
+		d.m.count(refusals)
 		return nil, core.ErrTooOld
 	}
 	return set, nil

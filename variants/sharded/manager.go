@@ -81,6 +81,9 @@ type Manager struct {
 type cuts struct {
 	now   uint64 // I4: the instant
 	quiet uint64 // the sum of the versions at the last one
+
+	// For Counters.
+	taken, copied, listed uint64
 }
 
 var (

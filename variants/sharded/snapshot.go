@@ -65,6 +65,7 @@ func (m *Manager) cut(self core.Xid) core.Snapshot {
 	c := m.cuts.Write()
 	quiet := sum == c.quiet
 	c.quiet = sum
+	c.taken++
 	if !quiet && m.recent.Load() != nil {
 		m.recent.Store(nil) // spares the next one a look at the versions
 	}
@@ -80,6 +81,10 @@ func (m *Manager) cut(self core.Xid) core.Snapshot {
 		v = (*idle)(m)
 	default:
 		v = m.view(low, high, at, sum, listed)
+	}
+	if _, ok := v.(*view); ok {
+		c.copied++
+		c.listed += uint64(listed)
 	}
 	return core.NewSnapshot(v, self, low, high, at)
 }
