@@ -200,8 +200,9 @@ func (d *directory) replace(changes []change) {
 	for _, c := range changes[older:] {
 		d.newest[c.index-d.base] = c.s
 	}
-	for len(d.newest) > 1 && d.newest[0] == nil {
-		d.base, d.newest = d.base+1, d.newest[1:]
+	// What is left behind does not make the slice longer.
+	for len(d.newest) > 1 && (d.newest[0] == nil || d.newest[1] == nil) {
+		d.age(1)
 	}
 }
 
@@ -254,7 +255,7 @@ func (d *directory) age(n int) {
 		}
 	}
 	d.older = d.older.with(changes)
-	d.base, d.newest = d.base+uint64(n), slices.Clone(d.newest[n:])
+	d.base, d.newest = d.base+uint64(n), d.newest[n:]
 }
 
 // middle reports whether x is the middle of its segment.

@@ -130,8 +130,6 @@ func (k *stock) segment(d *directory, first core.Xid) *segment {
 // release gives back what was not used.
 func (k *stock) release() {
 	for _, s := range k.segments[k.used:] {
-		if k.m.recycle {
-			k.m.putSpare(s)
-		}
+		k.m.putSpare(s)
 	}
 }
