@@ -177,7 +177,7 @@ func group(c *canvas) {
 	c.arrow("highlight", 464, 60, 520, 60)
 	c.text(492, 52, "small", "middle", "swap")
 	c.box(524, 40, 150, 40, done, "committed at 9")
-	c.note(0, 156, "Readers of a linked word push on the group. Before a member is linked, its bound goes into the group’s, so bounds never fall.",
-		"A member that has finished makes the group fail, and those that are linked go back to being in progress, with the group’s bound.",
+	c.note(0, 156, "Readers of a linked word push on the group; the number is drawn after all links. A member that has finished makes the group",
+		"fail: the others are in progress again, at a bound above all they had, so that no word comes back as it was.",
 		"Whoever wants to finish a member, or has to get past one, completes the group: a committer that is stopped stops nobody.")
 }
