@@ -92,7 +92,7 @@ func writeDetails(out io.Writer, r *result.Run) error {
 	doubtful := false
 	longest := ""
 	if slices.ContainsFunc(groups, func(g group) bool { return crowded(r, g.threads) }) {
-		longest = "; < the longest,\nwhere threads outnumber CPUs"
+		longest = "\n(< the longest, and all timed, where threads outnumber CPUs)"
 	}
 	fmt.Fprintf(w, "\nIn detail: latencies of single calls (one in many timed) as p50, p99, p99.9 in ns%s, and metrics.\n", longest)
 	for _, g := range groups {

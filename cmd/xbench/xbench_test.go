@@ -176,7 +176,7 @@ func TestDoubtfulDetails(t *testing.T) {
 		rows []result.Row
 		want string
 	}{
-		{[]result.Row{crowd}, `the longest,\nwhere threads outnumber(?s).*commit +40 < 5000000\n`},
+		{[]result.Row{crowd}, `in ns\n\(< the longest, and all timed, where threads outnumber(?s).*commit +40 < 5000000\n`},
 		{[]result.Row{row("a", 1, 1), row("b", 1, .4)}, `(?s)commit +40 +40 \*\n +lag +3 +3\n.*\* Other work`},
 		{[]result.Row{row("a", .4, 1), row("b", .4, 1)}, `^[^*]*commit +40 +40\n[^*]*$`},
 	} {
