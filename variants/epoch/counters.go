@@ -79,7 +79,7 @@ func (m *Manager) Counters() []core.Counter {
 		{Name: "ticks", Value: m.clock.now() - firstTick, Meaning: "the commit clock moved: a write of the line that every snapshot and every finish reads"},
 		{Name: "blocks", Value: (next - m.tally.Sum(jumped)) >> bits.Len64(m.blockMask), Meaning: "blocks of xids allocated: a fetch-add of the line that all begins share, and that every snapshot reads"},
 		{Name: "blocks-lost", Value: m.tally.Sum(blocksLost), Meaning: "a new block found its cursor taken by another goroutine's: all but its first xid are left to be sealed"},
-		{Name: "seals", Value: m.tally.Sum(seals), Meaning: "a walk for a horizon met an xid that was set aside and gave it up: a compare-and-swap, and a begin there finds another"},
+		{Name: "seals", Value: m.tally.Sum(seals), Meaning: "a walk or a collapse had to get past an xid that was set aside, and gave it up: a compare-and-swap, and a begin there finds another"},
 		{Name: "segments-made", Value: m.tally.Sum(segmentsMade), Meaning: "a segment of the log was allocated: 8 bytes an xid, cleared"},
 		{Name: "segments-collapsed", Value: m.tally.Sum(segmentsCollapsed), Meaning: "everything in a segment was decided and no guard could tell when: its words were given up"},
 		{Name: "segments-reused", Value: m.tally.Sum(segmentsReused), Meaning: "the words of a collapsed segment became those of a new one: filled, and not allocated"},
@@ -91,7 +91,7 @@ func (m *Manager) Counters() []core.Counter {
 		{Name: "gaps", Gauge: true, Value: uint64(len(d.gaps)), Meaning: "observed gaps that the directory lists: every look at an unfinished word searches them"},
 		{Name: "guard-slots", Gauge: true, Value: m.guards.made(), Meaning: "slots for guards, which every horizon reads; there are as many as ever were needed at once, in chunks"},
 		{Name: "oldest-active-lag", Gauge: true, Value: lag(core.Xid(m.oldest.Load())), Meaning: "xids between the bound and where OldestActive goes on looking"},
-		{Name: "horizon-lag", Gauge: true, Value: lag(m.horizon.Load().xid), Meaning: "xids between the bound and the horizon that collectors were last told: what is above it is kept"},
+		{Name: "horizon-lag", Gauge: true, Value: lag(m.horizon.Load().xid), Meaning: "xids between the bound and the horizon that was last asked for; all of them, if nobody asks"},
 		{Name: "settled-lag", Gauge: true, Value: lag(d.settled), Meaning: "xids between the bound and the settled mark: of those above it a snapshot asks the log"},
 		{Name: "prunes-waiting", Gauge: true, Value: uint64(waiting), Meaning: "calls of PruneAborted that wait for older guards"},
 	}
