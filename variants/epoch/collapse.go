@@ -24,7 +24,7 @@ type scan struct {
 // effort is what one trim may spend: a unit for each word that it loads, and look
 // for each segment. What has been kept back for long is given up over several.
 const (
-	effort = 1 << 16
+	effort = 1 << 17
 	look   = 64
 )
 
@@ -56,11 +56,7 @@ func (m *Manager) trim() {
 	}
 	u, d := m.upkeep.Write(), m.dir.Load()
 	changes, lost := d.collapse(u, n)
-	for _, g := range d.gaps {
-		if g != d.pending && g.number.Load() <= n {
-			lost = max(lost, g.number.Load())
-		}
-	}
+	lost = max(lost, d.gapsUpTo(n))
 	if lost > m.collapsed.Load() && fault.On != "epoch/collapse-unsaid" {
 		m.collapsed.Store(lost) // before anybody misses it
 	}
@@ -79,7 +75,7 @@ func (m *Manager) trim() {
 	m.update(func(d *directory) {
 		d.replace(changes)
 		d.settled = d.firstUnsettled(d.settled, m.PeekNext())
-		d.gaps = d.gapsFrom(n)
+		d.closeGaps(n)
 	})
 	m.tally.Add(segmentsCollapsed, uint64(len(old)))
 	if fault.On != "epoch/retires-early" {

@@ -29,8 +29,12 @@ type directory struct {
 	base    uint64     // index of newest[0]
 	newest  []*segment // nil: nothing left, or inside a gap
 	older   trie       // of indices below base
-	gaps    []*gap     // ascending; the last may be pending
-	pending *gap       // is being installed, or nil
+
+	// Observed gaps, ascending: all but the last two of them (whose array later
+	// directories append to), the last that the allocator has jumped over, and the
+	// one that is being installed, or nil.
+	gaps          []*gap
+	last, pending *gap
 }
 
 // end is the first xid that no segment of this directory could hold.
@@ -62,7 +66,7 @@ func (d *directory) load(x core.Xid) (*segment, *atomic.Uint64, word) {
 	s := d.from(uint64(x)>>d.shift - d.base)
 	c := s.cell(x, d.stride)
 	if c != nil {
-		if w := word(c.Load()); !w.unfinished() || len(d.gaps) == 0 {
+		if w := word(c.Load()); !w.unfinished() || d.gapless() {
 			return s, c, w
 		}
 	}
@@ -105,11 +109,18 @@ func (d *directory) gapAt(x core.Xid) *gap {
 // gapFrom returns the first gap that does not end below x, or nil.
 func (d *directory) gapFrom(x core.Xid) *gap {
 	i := sort.Search(len(d.gaps), func(i int) bool { return d.gaps[i].to >= x })
-	if i == len(d.gaps) {
-		return nil
+	switch {
+	case i < len(d.gaps):
+		return d.gaps[i]
+	case d.last != nil && d.last.to >= x:
+		return d.last
+	case d.pending != nil && d.pending.to >= x:
+		return d.pending
 	}
-	return d.gaps[i]
+	return nil
 }
+
+func (d *directory) gapless() bool { return d.last == nil && d.pending == nil }
 
 // spans calls yield for every run [x, end) of xids that have their words in one
 // segment, or would have (a nil segment, see I4), ascending in [from, to), until
@@ -119,7 +130,7 @@ func (d *directory) gapFrom(x core.Xid) *gap {
 func (d *directory) spans(from, to core.Xid, live bool, onGap func(*gap) bool, yield func(s *segment, x, end core.Xid) bool) {
 	for x := from; x < to; {
 		end := min(to, (x>>d.shift+1)<<d.shift)
-		if len(d.gaps) > 0 {
+		if !d.gapless() {
 			if g := d.gapAt(x); g != nil {
 				if onGap != nil && !onGap(g) {
 					return

@@ -2,6 +2,7 @@ package epoch
 
 import (
 	"slices"
+	"sort"
 
 	"xidlab/core"
 	"xidlab/internal/fault"
@@ -95,7 +96,7 @@ func (m *Manager) jumpOver(x core.Xid) bool {
 			if fault.On != "epoch/gap-failure-unsaid" {
 				g.from.Store(uint64(x) + 1)
 			}
-			m.update(func(d *directory) { d.gaps, d.pending = d.gaps[:len(d.gaps)-1], nil })
+			m.update(func(d *directory) { d.pending = nil })
 			return false
 		}
 		g.from.Store(from)
@@ -105,7 +106,7 @@ func (m *Manager) jumpOver(x core.Xid) bool {
 		if m.next.CompareAndSwap(next, (uint64(x)+1)|next&parity^parity) {
 			m.tally.Add(jumped, uint64(x)+1-from)
 			m.numberOf(g)
-			m.update(func(d *directory) { d.pending = nil; d.mergeLastGap() })
+			m.update(func(d *directory) { d.pending = nil; d.addGap(g) })
 			// Where nothing begins, nobody else trims. Twice as many as were
 			// left last time: so it costs O(1) gaps a jump, amortised.
 			if u := m.upkeep.Write(); len(m.dir.Load().gaps) > u.gapsLeft*2+16 {
@@ -122,55 +123,79 @@ func (m *Manager) announceGap(x core.Xid) *gap {
 	next := m.next.Load()
 	g := &gap{to: x, parity: next & parity}
 	g.from.Store(next &^ parity)
-	m.update(func(d *directory) { d.gaps, d.pending = append(slices.Clip(d.gaps), g), g })
+	m.update(func(d *directory) { d.pending = g })
 	return g
 }
 
-// gapsFrom returns the gaps without those that lie inside d's segments and whose
-// numbers every guard has reached, as n has. The words that such a gap has, in the
-// segments that it shares with others, are filled in first: zero, they would read
-// as in progress. Of those beyond the segments neighbours become one, at the later
-// number: nobody can tell it from the earlier one, as whoever takes a snapshot with
-// this directory has reached both (I6).
-func (d *directory) gapsFrom(n uint64) (kept []*gap) {
-	for _, g := range d.gaps {
-		if g == d.pending || g.number.Load() > n {
-			kept = append(kept, g)
-			continue
-		}
-		if g.to >= d.end() {
-			if k := len(kept) - 1; k >= 0 && kept[k].number.Load() <= n && kept[k] != d.pending && uint64(kept[k].to)+1 == g.from.Load() {
-				kept[k] = join(kept[k], g)
-			} else {
-				kept = append(kept, g)
-			}
-			continue
-		}
-		from := core.Xid(g.from.Load())
-		for i, s := d.next(uint64(from)>>d.shift, true); s != nil && i <= uint64(g.to)>>d.shift; i, s = d.next(i+1, true) {
-			if s.collapsed() {
-				continue
-			}
-			for x := max(from, core.Xid(i<<d.shift)); x <= g.to && x>>d.shift == core.Xid(i); x++ {
-				s.cell(x, d.stride).Store(uint64(newWord(committed, g.number.Load())))
-			}
-		}
+// addGap adds the one that the allocator has just jumped over. If it touches the
+// last one and has the same number the two become one, so that a log replayed
+// record by record leaves one gap, not one each. Otherwise the last one is appended
+// to the array that d shares with its predecessors, of which none has it: so a
+// gap costs the same, however many there are. Caller has the turn.
+func (d *directory) addGap(g *gap) {
+	switch a := d.last; {
+	case a == nil:
+	case uint64(a.to)+1 == g.from.Load() && (a.number.Load() == g.number.Load() || fault.On == "epoch/gaps-merged"):
+		g = join(a, g)
+	default:
+		d.gaps = append(d.gaps, a)
 	}
-	return kept
+	d.last = g
 }
 
-// mergeLastGap makes one gap of the last two if they touch and have the same
-// number, so that a log replayed record by record leaves one gap, not one each.
-func (d *directory) mergeLastGap() {
-	n := len(d.gaps) - 2
-	if n < 0 {
+// gapsUpTo returns the largest number of a gap that is at most n, or 0. The
+// numbers ascend.
+func (d *directory) gapsUpTo(n uint64) uint64 {
+	if d.last != nil && d.last.number.Load() <= n {
+		return d.last.number.Load()
+	}
+	i := sort.Search(len(d.gaps), func(i int) bool { return d.gaps[i].number.Load() > n })
+	if i == 0 {
+		return 0
+	}
+	return d.gaps[i-1].number.Load()
+}
+
+// closeGaps drops the gaps that lie inside d's segments and whose numbers every
+// guard has reached, as n has. The words that such a gap has, in the segments that
+// it shares with others, are filled in first: reserved, they would read as in
+// progress. Of those beyond the segments neighbours become one, at the later number:
+// nobody can tell it from the earlier one, as whoever takes a snapshot with this
+// directory has reached both (I6). Caller has the turn.
+func (d *directory) closeGaps(n uint64) {
+	if d.gapsUpTo(n) == 0 {
 		return
 	}
-	a, b := d.gaps[n], d.gaps[n+1]
-	if uint64(a.to)+1 != b.from.Load() || a.number.Load() != b.number.Load() && fault.On != "epoch/gaps-merged" {
-		return
+	var kept []*gap
+	for _, g := range append(slices.Clip(d.gaps), d.last) {
+		switch k := len(kept) - 1; {
+		case g.number.Load() > n:
+			kept = append(kept, g)
+		case g.to < d.end():
+			d.fillIn(g)
+		case k >= 0 && uint64(kept[k].to)+1 == g.from.Load():
+			kept[k] = join(kept[k], g)
+		default:
+			kept = append(kept, g)
+		}
 	}
-	d.gaps = append(slices.Clone(d.gaps[:n]), join(a, b))
+	d.gaps, d.last = nil, nil
+	if k := len(kept) - 1; k >= 0 {
+		d.gaps, d.last = kept[:k:k], kept[k]
+	}
+}
+
+// fillIn gives the words that g has its number.
+func (d *directory) fillIn(g *gap) {
+	from := core.Xid(g.from.Load())
+	for i, s := d.next(uint64(from)>>d.shift, true); s != nil && i <= uint64(g.to)>>d.shift; i, s = d.next(i+1, true) {
+		if s.collapsed() {
+			continue
+		}
+		for x := max(from, core.Xid(i<<d.shift)); x <= g.to && x>>d.shift == core.Xid(i); x++ {
+			s.cell(x, d.stride).Store(uint64(newWord(committed, g.number.Load())))
+		}
+	}
 }
 
 // join returns the gap of a and b, which follows it, at the later number.

@@ -21,6 +21,8 @@ const (
 	Recycle
 )
 
+func (r Reclaim) String() string { return [...]string{"collect", "recycle"}[r] }
+
 // maxSpares is how many arrays wait for their next life, at most; what is more
 // is left to Go's collector.
 const maxSpares = 8
