@@ -88,7 +88,7 @@ func (m *Manager) Counters() []core.Counter {
 		{Name: "segments-held", Gauge: true, Value: held, Meaning: "segments of which the words are kept: 8 bytes an xid"},
 		{Name: "outcomes-held", Gauge: true, Value: outcomes, Meaning: "collapsed segments of which it is kept who has aborted: a bit an xid"},
 		{Name: "spares", Gauge: true, Value: spares, Meaning: "arrays of collapsed segments that wait to be used again"},
-		{Name: "gaps", Gauge: true, Value: uint64(len(d.gaps)), Meaning: "observed gaps that the directory lists: every look at an unfinished word searches them"},
+		{Name: "gaps", Gauge: true, Value: d.gapCount(), Meaning: "observed gaps that the directory lists: every look at an unfinished word searches them"},
 		{Name: "guard-slots", Gauge: true, Value: m.guards.made(), Meaning: "slots for guards, which every horizon reads; there are as many as ever were needed at once, in chunks"},
 		{Name: "oldest-active-lag", Gauge: true, Value: lag(core.Xid(m.oldest.Load())), Meaning: "xids between the bound and where OldestActive goes on looking"},
 		{Name: "horizon-lag", Gauge: true, Value: lag(m.horizon.Load().xid), Meaning: "xids between the bound and the horizon that was last asked for; all of them, if nobody asks"},
@@ -115,4 +115,15 @@ func (g *guards) made() (n uint64) {
 		n += slotsPerChunk
 	}
 	return n
+}
+
+// gapCount returns how many gaps d lists.
+func (d *directory) gapCount() uint64 {
+	n := len(d.gaps)
+	for _, g := range []*gap{d.last, d.pending} {
+		if g != nil {
+			n++
+		}
+	}
+	return uint64(n)
 }
