@@ -73,9 +73,13 @@ func (m *Manager) trim() {
 		m.retire(old)
 	}
 	m.update(func(d *directory) {
+		before := d.settled
 		d.replace(changes)
 		d.settled = d.firstUnsettled(d.settled, m.PeekNext())
 		d.closeGaps(n)
+		if invariants.Enabled && d.settled < before {
+			panic("epoch: the settled mark falls")
+		}
 	})
 	m.tally.Add(segmentsCollapsed, uint64(len(old)))
 	if fault.On != "epoch/retires-early" {

@@ -72,7 +72,7 @@ type upkeep struct {
 	pins     ledger.Pins
 	deferred []deferral
 	round    uint64 // the older segment that trim looks at next
-	gapsLeft int    // by the last trim that was for their sake
+	gapsLeft uint64 // by the last trim that was for their sake
 }
 
 var (

@@ -109,9 +109,9 @@ func (m *Manager) jumpOver(x core.Xid) bool {
 			m.update(func(d *directory) { d.pending = nil; d.addGap(g) })
 			// Where nothing begins, nobody else trims. Twice as many as were
 			// left last time: so it costs O(1) gaps a jump, amortised.
-			if u := m.upkeep.Write(); len(m.dir.Load().gaps) > u.gapsLeft*2+16 {
+			if u := m.upkeep.Write(); m.dir.Load().gapCount() > u.gapsLeft*2+16 {
 				m.trim()
-				u.gapsLeft = len(m.dir.Load().gaps)
+				u.gapsLeft = m.dir.Load().gapCount()
 			}
 			return true
 		}

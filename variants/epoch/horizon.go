@@ -3,6 +3,7 @@ package epoch
 import (
 	"xidlab/core"
 	"xidlab/internal/fault"
+	"xidlab/internal/invariants"
 	"xidlab/internal/sync/atomic"
 )
 
@@ -117,6 +118,9 @@ func (m *Manager) OldestRequired() (core.Xid, bool) {
 // publish replaces the horizon h. It copies next, so that a call that finds
 // nothing new to say allocates nothing.
 func (m *Manager) publish(h *horizon, next horizon) bool {
+	if invariants.Enabled && (next.xid < h.xid || next.number < h.number) {
+		panic("epoch: the horizon falls")
+	}
 	if fault.On == "epoch/horizon-overwritten" {
 		m.horizon.Store(&next)
 		return true

@@ -6,6 +6,7 @@ import (
 
 	"xidlab/core"
 	"xidlab/internal/fault"
+	"xidlab/internal/invariants"
 	"xidlab/internal/sync"
 	"xidlab/internal/sync/atomic"
 )
@@ -280,6 +281,9 @@ func (r *roundUp) execute(w uint64, at uint64) bool {
 		r.m.forgot.Store(at + 1)
 	}
 	for _, c := range r.cells {
+		if invariants.Enabled && word(c.Load()).tag() != condemned {
+			panic("epoch: a condemned word has changed")
+		}
 		c.Store(uint64(sentenced))
 	}
 	return true

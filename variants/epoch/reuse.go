@@ -3,6 +3,7 @@ package epoch
 import (
 	"xidlab/core"
 	"xidlab/internal/fault"
+	"xidlab/internal/invariants"
 	"xidlab/internal/sync/atomic"
 )
 
@@ -83,19 +84,31 @@ func (m *Manager) retire(collapsed []*segment) {
 			// so is that of every snapshot that has their headers (I13).
 			fresh = newWord(reserved, m.clock.fence())
 		}
+		if invariants.Enabled {
+			s.checkLife(fresh)
+		}
 		if fault.On == "epoch/reuse-unfenced" {
 			fresh = 0
 		}
 		if fault.On != "epoch/retires-late" {
 			s.retired.Store(true)
 		}
-		for i := range s.words {
-			s.words[i].Store(uint64(fresh))
-		}
+		fill(s.words, fresh)
 		if fault.On == "epoch/retires-late" {
 			s.retired.Store(true)
 		}
 		m.putSpare(&segment{words: s.words, fresh: fresh})
+	}
+}
+
+// checkLife makes sure that all of a life that ends is decided, above the fence that
+// it began with, and at or below the one that the next begins with (I13).
+func (s *segment) checkLife(fresh word) {
+	for i := range s.words {
+		w := word(s.words[i].Load())
+		if !w.decided() || w.number() > fresh.number() || w.number() <= s.fresh.number() && s.fresh != 0 {
+			panic("epoch: an array is reused whose words are not all of one life, and over")
+		}
 	}
 }
 
