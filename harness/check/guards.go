@@ -168,7 +168,7 @@ func (c *checker) committed(k int32) bool {
 // prepareHides prepares what hides needs, of the transactions that count.
 func (c *checker) prepareHides(count func(*txn) bool) {
 	c.commitsLater(count)
-	c.nextAny = c.nextCommitted(count)
+	c.nextAny = c.nextCommitted(func(t *txn) bool { return !t.given && count(t) })
 	c.nextBegun = c.nextCommitted(func(t *txn) bool { return t.begun() && count(t) })
 }
 
@@ -257,13 +257,13 @@ func (c *checker) commitsLater(count func(*txn) bool) {
 	}
 }
 
-// mayHaveCommitted reports whether something can have committed in that time.
-func (c *checker) mayHaveCommitted(from, to int64) bool {
+// mayHaveFinished reports whether a transaction can have finished in that time.
+func (c *checker) mayHaveFinished(from, to int64) bool {
 	if c.commits == nil { // calls, and the latest return of those so far
 		for i := range c.ops {
 			o := &c.ops[i]
 			switch o.Kind {
-			case history.Commit, history.CommitGroup, history.AllocateCommitted, history.ObserveCommitted:
+			case history.Commit, history.Rollback, history.CommitGroup, history.AllocateCommitted, history.ObserveCommitted:
 				if o.Granted() || o.IsPending() {
 					ret := o.Return
 					if n := len(c.commits); n > 0 {
@@ -279,8 +279,8 @@ func (c *checker) mayHaveCommitted(from, to int64) bool {
 }
 
 // tooOld: q, about snapshot s, was refused as too old. That needs a reason:
-// something may have committed since, or may have been forgotten; and no guard
-// of the same snapshot may live.
+// something may have finished since (a manager that does not collapse needs a commit),
+// or may have been forgotten; and no guard of the same snapshot may live.
 func (c *checker) tooOld(q, s int32) {
 	if s == none {
 		return
@@ -297,13 +297,13 @@ func (c *checker) tooOld(q, s int32) {
 	if c.isPast(s) || c.past.pruned > 1 {
 		return // the reason may be older than the window
 	}
-	if c.mayHaveCommitted(c.ops[s].Call, o.Return) {
+	if c.mayHaveFinished(c.ops[s].Call, o.Return) {
 		return
 	}
 	if c.firstPrune <= o.Return {
 		return
 	}
-	c.bad(fmt.Sprintf("%s, but nothing has committed since, and nothing was pruned", c.say(q)), c.pair(s, q)...)
+	c.bad(fmt.Sprintf("%s, but nothing has finished since, and nothing was pruned", c.say(q)), c.pair(s, q)...)
 }
 
 // A horizon is an answer of OldestRequired, or the cutoff of a checkpoint.
@@ -347,7 +347,7 @@ func (c *checker) horizons() {
 		c.prefixes(hs)
 		c.passed(hs)
 	} else {
-		c.surelyActive(hs)
+		c.passedUnordered(hs)
 	}
 	c.surelyGuarded(hs)
 	if len(c.pinEvents) == 0 { // those of the past too
@@ -408,8 +408,8 @@ func (c *checker) passed(hs []horizon) {
 }
 
 // surelyGuarded objects to horizons above what had surely committed and a guard,
-// surely live, hides. It is for what passed does not cover: xids that are not
-// from a Begin, or not ordered.
+// surely live, hides; or had surely begun, which then was active or is hidden. It
+// is for what passed does not cover: xids that are not from a Begin, or not ordered.
 func (c *checker) surelyGuarded(hs []horizon) {
 	var list []span
 	for i, g := range c.guarded {
@@ -417,13 +417,17 @@ func (c *checker) surelyGuarded(hs []horizon) {
 			t := &c.txns[g.hidesAny]
 			list = append(list, span{t.x, c.ret[t.commit], g.ended, int32(i)})
 		}
+		if g.hides != none && !c.h.Ordered && !c.txns[g.hides].named && !c.txns[g.hides].old {
+			t := &c.txns[g.hides]
+			list = append(list, span{t.x, c.ops[t.op].Return, g.ended, int32(i)})
+		}
 	}
 	guarded := newSpans(list)
 	for _, h := range hs {
 		if i := guarded.covers(h.x, c.ops[h.q].Call, c.ops[h.q].Return); i != none {
-			g := c.guarded[guarded.list[i].op]
-			c.bad(fmt.Sprintf("%s, which is above %d, but a live guard hides that: %s", c.say(h.q), c.txns[g.hidesAny].x, c.say(g.op)),
-				append(c.with(h.q, g.hidesAny), int(g.op))...)
+			g, x := c.guarded[guarded.list[i].op], guarded.list[i].x
+			c.bad(fmt.Sprintf("%s, which is above %d, but a live guard hides that: %s", c.say(h.q), x, c.say(g.op)),
+				append(c.with(h.q, c.find(x)), int(g.op))...)
 		}
 	}
 }
