@@ -101,7 +101,7 @@ func (d *directory) collapse(u *upkeep, n uint64) (changes []change, lost uint64
 		switch {
 		case o == s.outcome:
 			return
-		case o.aborted.empty() && len(o.sentences) == 0:
+		case o.aborted.empty() && o.sentences == nil:
 			s = nil
 		default:
 			s = &segment{outcome: o}

@@ -254,7 +254,12 @@ func (r *roundUp) condemnCollapsed(d *directory, limit core.Xid) bool {
 			r.before[i] = s
 		}
 		o := *s.outcome
-		o.sentences = append(slices.Clip(o.sentences), sentence{found, r.prune})
+		var sentences []sentence
+		if o.sentences != nil {
+			sentences = slices.Clip(*o.sentences)
+		}
+		sentences = append(sentences, sentence{found, r.prune})
+		o.sentences = &sentences
 		changes = append(changes, change{i, &segment{outcome: &o}})
 	}
 	if len(changes) > 0 {

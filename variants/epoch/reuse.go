@@ -97,7 +97,7 @@ func (m *Manager) retire(collapsed []*segment) {
 		if fault.On == "epoch/retires-late" {
 			s.retired.Store(true)
 		}
-		m.putSpare(&segment{words: s.words, fresh: fresh})
+		m.putSpare(newSegment(s.words, fresh))
 	}
 }
 
@@ -126,13 +126,13 @@ type stock struct {
 func (k *stock) segment(d *directory, first core.Xid) *segment {
 	if g := d.gapFrom(first); g != nil && core.Xid(g.from.Load())>>d.shift <= first>>d.shift && fault.On != "epoch/gap-reuses" {
 		k.m.count(segmentsMade)
-		return &segment{words: make([]atomic.Uint64, 1<<d.shift)}
+		return newSegment(make([]atomic.Uint64, 1<<d.shift), 0)
 	}
 	if k.used == len(k.segments) {
 		s := k.m.takeSpare()
 		if s == nil {
 			k.m.count(segmentsMade)
-			s = &segment{words: make([]atomic.Uint64, 1<<d.shift)}
+			s = newSegment(make([]atomic.Uint64, 1<<d.shift), 0)
 		} else {
 			k.m.count(segmentsReused)
 		}

@@ -35,11 +35,21 @@ import (
 // "included", since the numbers of the new life are above b, and every snapshot
 // that has the header was captured before b was drawn.
 type segment struct {
-	words   []atomic.Uint64 // nil: collapsed
-	fresh   word            // of an xid that nobody has touched
-	retired atomic.Bool     // the array has been given to another segment
-	outcome *outcome        // of a collapsed one
-	scan    sync.Cell[scan] // belongs to the holder of the turn
+	words   []atomic.Uint64  // nil: collapsed
+	fresh   word             // of an xid that nobody has touched
+	retired atomic.Bool      // the array has been given to another segment
+	outcome *outcome         // of a collapsed one
+	scan    *sync.Cell[scan] // of one with words; belongs to the holder of the turn
+}
+
+// newSegment returns a segment with an array that is filled with fresh.
+func newSegment(words []atomic.Uint64, fresh word) *segment {
+	var s struct {
+		segment
+		scan sync.Cell[scan]
+	}
+	s.segment.words, s.fresh, s.segment.scan = words, fresh, &s.scan
+	return &s.segment
 }
 
 // stride spreads consecutive xids of an ordered manager, which concurrent
@@ -69,7 +79,7 @@ func (s *segment) reused() bool { return s != nil && s.retired.Load() }
 
 // unfinal reports whether something may be found in s by the holder of the turn
 // that can be given up: words, or aborts that are being forgotten.
-func (s *segment) unfinal() bool { return s.words != nil || len(s.outcome.sentences) > 0 }
+func (s *segment) unfinal() bool { return s.words != nil || s.outcome.sentences != nil }
 
 // An outcome is what is kept of a segment in which everything is decided, at
 // numbers that every guard has reached: who has aborted. Segments without aborts
@@ -79,9 +89,9 @@ func (s *segment) unfinal() bool { return s.words != nil || len(s.outcome.senten
 // are older, and not guarded, min and max let some be answered whose words are
 // gone.
 type outcome struct {
-	min, max  uint64     // numbers from which its xids count as committed; max, also of rollbacks
-	aborted   bitmap     // until they are forgotten at a number that every guard has reached
-	sentences []sentence // on some of these
+	min, max  uint64      // numbers from which its xids count as committed; max, also of rollbacks
+	aborted   bitmap      // until they are forgotten at a number that every guard has reached
+	sentences *[]sentence // on some of these, if not nil
 }
 
 // A sentence is the part of an outcome's aborts that a prune has condemned (I10).
@@ -104,7 +114,10 @@ func (o *outcome) word(place uint64) word {
 
 // condemnedBy returns the prune that has condemned the xid with this place, or nil.
 func (o *outcome) condemnedBy(place uint64) *prune {
-	for _, s := range o.sentences {
+	if o.sentences == nil {
+		return nil
+	}
+	for _, s := range *o.sentences {
 		if s.condemned.has(place) {
 			return s.prune
 		}
@@ -143,10 +156,11 @@ func (o *outcome) settles(place, limit uint64) (first uint64) {
 func (o *outcome) forgetting(n uint64) (*outcome, uint64) {
 	left := outcome{min: o.min, max: o.max, aborted: o.aborted}
 	last := uint64(0)
-	for _, s := range o.sentences {
+	var open []sentence
+	for _, s := range *o.sentences {
 		number := s.prune.number()
 		if number > n && fault.On != "epoch/forgets-past-guards" {
-			left.sentences = append(left.sentences, s)
+			open = append(open, s)
 			continue
 		}
 		left.min, left.max = min(left.min, number), max(left.max, number)
@@ -155,6 +169,9 @@ func (o *outcome) forgetting(n uint64) (*outcome, uint64) {
 	}
 	if last == 0 {
 		return o, 0
+	}
+	if open != nil {
+		left.sentences = &open
 	}
 	return &left, last
 }
