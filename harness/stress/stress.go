@@ -24,7 +24,7 @@ type Config struct {
 	Loads   []workload.Load
 	Modes   []Mode
 	Clocks  []*record.Clock // one for each recording, by chance
-	Budget  time.Duration   // recording and judging
+	Budget  time.Duration   // recording and judging; more, while hardly anything has overlapped
 	Seed    uint64
 
 	// Recorded, if not nil, gets every recording, as it was made, before the
@@ -81,6 +81,7 @@ const (
 	least    = 4 * time.Millisecond
 	window   = 8 * time.Millisecond // at most, between two pauses of the workers
 	patience = 10 * time.Second     // by default, with workers that do not come back
+	grace    = 20 * time.Second     // beyond the budget, if nothing would be proved
 )
 
 // limits of the logs, for each of so many workers.
@@ -122,16 +123,25 @@ type pair struct {
 	mode Mode
 }
 
+// left returns how much time there is. Where others have the CPUs, the workers may
+// not have met: then there is some more.
+func (s *stress) left() time.Duration {
+	if d := time.Until(s.until); d > 0 || !s.rep.Idle() {
+		return d
+	}
+	return min(time.Until(s.until.Add(grace)), mostTime)
+}
+
 func (s *stress) rounds(ctx context.Context) error {
 	rng := rand.New(rand.NewPCG(s.cfg.Seed, 0))
 	unsupported := func(p pair) bool { return s.unsupported[p.load.Name()] }
-	for round := 0; time.Now().Before(s.until); round++ {
+	for round := 0; s.left() > 0; round++ {
 		pairs := slices.DeleteFunc(s.pairs(rng), unsupported)
 		if len(pairs) == 0 {
 			return nil
 		}
 		for i, p := range pairs {
-			left := time.Until(s.until)
+			left := s.left()
 			switch {
 			case unsupported(p):
 				continue
@@ -143,7 +153,7 @@ func (s *stress) rounds(ctx context.Context) error {
 			}
 			// In the first round all get their share; later ones may take longer.
 			share := min(left, mostTime)
-			if round == 0 {
+			if round == 0 && time.Now().Before(s.until) {
 				share = min(share, max(s.recordingOf(left/time.Duration(len(pairs)-i)), least))
 			}
 			err := s.cell(ctx, p, s.cfg.Clocks[rng.IntN(len(s.cfg.Clocks))], rng.Uint64(), share)

@@ -58,22 +58,30 @@ func scripts() (loads []workload.Load) {
 func TestEveryKind(t *testing.T) {
 	all := scripts()
 	kinds := map[history.Kind]int{}
-	rep, err := Run(context.Background(), Config{
-		Manager: sound, Loads: all[len(all)-1:], Modes: modes(t), Clocks: clocks(t), Budget: 500 * time.Millisecond,
-		Recorded: func(_ Cell, h *history.History) error {
-			for _, o := range h.Ops {
-				kinds[o.Kind]++
+	missing := func() (ks []history.Kind) {
+		for k := history.Begin; k <= history.ReservesUniqueKey; k++ {
+			if kinds[k] == 0 && k != history.IsActive { // which is Status
+				ks = append(ks, k)
 			}
-			return nil
-		},
-	})
-	if err != nil || rep.Violation != nil {
-		t.Fatalf("%v, %+v", err, rep.Violation)
-	}
-	for k := history.Begin; k <= history.ReservesUniqueKey; k++ {
-		if kinds[k] == 0 && k != history.IsActive { // which is Status
-			t.Errorf("no %v was recorded", k)
 		}
+		return ks
+	}
+	for try := 0; try < 20 && len(missing()) > 0; try++ { // others may have the CPUs
+		rep, err := Run(context.Background(), Config{
+			Manager: sound, Loads: all[len(all)-1:], Modes: modes(t), Clocks: clocks(t), Budget: 500 * time.Millisecond,
+			Recorded: func(_ Cell, h *history.History) error {
+				for _, o := range h.Ops {
+					kinds[o.Kind]++
+				}
+				return nil
+			},
+		})
+		if err != nil || rep.Violation != nil {
+			t.Fatalf("%v, %+v", err, rep.Violation)
+		}
+	}
+	if ks := missing(); len(ks) > 0 {
+		t.Errorf("never recorded: %v", ks)
 	}
 }
 
