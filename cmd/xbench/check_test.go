@@ -123,8 +123,8 @@ func TestCheckOutputFails(t *testing.T) {
 func TestCheck(t *testing.T) {
 	dir := t.TempDir()
 	saved, out := filepath.Join(dir, "saved"), filepath.Join(dir, "out")
-	code, stdout, stderr := command(t, "check", "-duration", "2s", "-workload", "stress/guards,stress/everything,txn,pgbench-mixed", "-save", saved, "-o", out)
-	if code != exitOK {
+	code, stdout, stderr := command(t, "check", "-duration", "3s", "-workload", "stress/guards,stress/everything,txn,pgbench-mixed", "-save", saved, "-o", out)
+	if code != exitOK && !strings.Contains(stderr, "hardly any operations overlapped") { // as may be where the CPUs are busy
 		t.Fatalf("exit code %d, log %q, output %q", code, stderr, stdout)
 	}
 	for _, v := range variants.All {
