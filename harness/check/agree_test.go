@@ -13,14 +13,14 @@ import (
 	"xidlab/harness/history"
 )
 
-var long = flag.Bool("long", false, "compare with porcupine on 4.2 million histories instead of 84 000")
+var long = flag.Bool("long", false, "compare with porcupine on 4 million histories instead of 60 000")
 
 // TestAgreement: where the checker is exact it agrees with porcupine on every
 // random history, elsewhere it objects to nothing that porcupine allows.
 func TestAgreement(t *testing.T) {
-	each := 12_000
+	each := 6_000
 	if *long {
-		each = 600_000
+		each = 400_000
 	}
 	if testing.Short() {
 		each = 1000
@@ -52,7 +52,7 @@ func TestAgreement(t *testing.T) {
 			if least := each / 20; total.Legal < least || total.Illegal < least || total.Pending < least {
 				t.Errorf("too one-sided: %+v of %d", total, each)
 			}
-			if f.exact && total.Missed > 0 {
+			if f.exact && total.Missed > 0 || f.nearly && 1000*total.Missed > max(1000, total.Illegal) {
 				t.Errorf("it missed %d", total.Missed)
 			}
 		})
@@ -124,13 +124,21 @@ func touches(h *history.History) bool {
 }
 
 // guesses reports whether somebody finished what no call had told anybody, or
-// asked a snapshot that no call had returned.
+// asked a snapshot that no call had returned; or whether several calls that never
+// returned may have handed out the same xids.
 func guesses(h *history.History) bool {
 	told := map[core.Xid]int64{}
+	hung := map[history.Kind]int{}
+	keys := false
 	for i := range h.Ops {
-		if o := &h.Ops[i]; o.Granted() && (o.Kind == history.Begin || o.Kind == history.AllocateCommitted) {
+		o := &h.Ops[i]
+		if o.Granted() && (o.Kind == history.Begin || o.Kind == history.AllocateCommitted) {
 			told[o.Xid] = o.Return
 		}
+		if o.IsPending() {
+			hung[o.Kind]++
+		}
+		keys = keys || o.Kind == history.ReservesUniqueKey
 	}
 	made := map[uint64]int64{}
 	for i := range h.Ops {
@@ -150,7 +158,8 @@ func guesses(h *history.History) bool {
 			}
 		}
 	}
-	return false
+	begins, borns := hung[history.Begin], hung[history.AllocateCommitted]
+	return borns > 0 && (begins > 0 || keys) || !h.Ordered && begins > 1
 }
 
 func text(h *history.History) string {

@@ -216,7 +216,7 @@ func BenchmarkCheck(b *testing.B) {
 					}
 					b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/history-op")
 				})
-				if n <= 1e4 && !reads {
+				if !reads && (n <= 1e4 || *long && n <= 1e5) {
 					b.Run("checker=porcupine/"+name, func(b *testing.B) {
 						h := simulate(n, workers, reads, 0, 1)
 						for b.Loop() {

@@ -91,3 +91,24 @@ func TestReports(t *testing.T) {
 		}
 	}
 }
+
+// TestClipped: boxes of one lane do not overlap where stamps are widened.
+func TestClipped(t *testing.T) {
+	end := func(t int64) *int64 { return &t }
+	v := &Violation{Clock: "ns", Ops: []Operation{
+		{Index: 4, Worker: 1, Call: 0, Return: end(30)}, {Index: 7, Worker: 1, Call: 20, Return: end(50)},
+		{Index: 5, Worker: 2, Call: 10, Return: end(60)}, {Index: 8, Worker: 1, Call: 40},
+	}}
+	lanes := map[int][]pageBox{}
+	p := v.page()
+	for _, i := range p.fromBelow() {
+		b := p.Boxes[i]
+		if below := lanes[b.Column]; len(below) > 0 && b.To > below[len(below)-1].From || b.To <= b.From {
+			t.Errorf("box %+v above %+v", b, below)
+		}
+		lanes[b.Column] = append(lanes[b.Column], b)
+	}
+	if len(lanes) != 2 {
+		t.Errorf("%d lanes", len(lanes))
+	}
+}

@@ -49,10 +49,11 @@ type checker struct {
 	txns        []txn   // by xid
 	xids        ranking // of txns
 	claims      map[core.Xid]*claim
-	pendingBorn bool       // some AllocateCommitted never returned
-	bornFrom    int64      // the first call of these
-	observes    []observed // granted, or without a return; the largest Xids first
-	splits      int        // how many xids were seen active inside an AllocateCommitted
+	pendingBorn bool              // some AllocateCommitted never returned
+	bornFrom    int64             // the first call of these
+	guessed     map[core.Xid]bool // somebody tried to commit what only a pending Begin can have handed out
+	observes    []observed        // granted, or without a return; the largest Xids first
+	splits      []split           // by call
 	gates       gates
 	unless      []alternative
 	oldest      []int32 // answers of OldestActive
@@ -69,7 +70,9 @@ type checker struct {
 	nextBegun  []int32
 	commits    [][2]int64 // see mayHaveCommitted
 
-	heldBy map[int32]int32 // what holds back what is forgotten at a node: a guard, a Pin
+	heldBy map[int32][]int32 // what holds back what is forgotten at a node: a guard, Pins
+
+	byWorker [][]int32 // see overlapping
 
 	pinEvents, unpinEvents []int32
 	effective              map[int32]bool // Unpins that surely dropped a reference

@@ -12,7 +12,8 @@
 // a history is a graph of instants with real time on top, and it is allowed
 // exactly if there is no circle. A circle is the counterexample, and is short:
 // of two steps in real time one can be left out, and so of two steps along one
-// chain, so that 2 to 4 operations mostly suffice.
+// chain, so that 2 to 4 operations mostly suffice. (Where an answer says that a
+// transaction was not active, some more may have to show that it had begun.)
 //
 // Snapshots with their whole hidden sets are not compared one by one with every
 // transaction. The sets of finished transactions are states of one sequence, so
@@ -35,21 +36,26 @@
 // Snapshot and Retain with whole hidden sets or probes or both, their owners,
 // RetainSnapshot when granted, Release, Lookup, Status, IsActive, OldestActive,
 // PeekNext, CheckpointExcluded, CheckpointProjection, OldestRequired without
-// pins (where guards record all that they hide), and ReservesUniqueKey where the deleter is not one's own. Tests compare
-// with porcupine on millions of small histories of these. For managers that are
-// not ordered: the same without guards and horizons; where an answer needs a
-// choice among begins and the choice made does not do, the answer is given the
-// benefit of the doubt and counted (Verdict.Undecided), as it is where somebody
-// saw an AllocateCommitted's xid active while it ran.
+// pins (where guards record all that they hide), and ReservesUniqueKey where the
+// deleter is not one's own. For managers that are not ordered: the same, but for
+// guards and horizons. Tests compare with porcupine on millions of small histories
+// of these.
+//
+// Where an answer allows several orders, and the one that was chosen does not
+// explain it, the answer is given the benefit of the doubt and counted
+// (Verdict.Undecided). That is seldom: it takes a manager that is not ordered, or
+// somebody who saw an AllocateCommitted's xid active while it ran.
 //
 // By necessary conditions, which raise no false alarm and do not notice
 // everything:
 //   - OldestRequired and cutoffs are one-sided: too low an answer is not noticed
 //     (a manager that is used by others at the same time may give one), moving
 //     back is.
-//   - Horizons with pins, and of managers that are not ordered: never above what
-//     was surely active, pinned, or hidden by a guard surely live, all the while;
-//     backwards only if something as old was pinned meanwhile.
+//   - Horizons with pins: never above what was surely pinned all the while;
+//     backwards only if something as old was pinned meanwhile. Those of managers
+//     that are not ordered: above nothing that had surely begun and was active, or
+//     was hidden by a guard surely live. (Of small random violations one in some
+//     thousands is missed.)
 //   - PruneAborted: what was rolled back counts as committed from one instant on,
 //     which lies after a prune's call and after the guards and pins that surely
 //     held it back; and no more is forgotten than was rolled back. That something
@@ -62,10 +68,11 @@
 //     that may have been forgotten.
 //   - PinCount, OldestPinned: within what Pins and Unpins that have surely, or
 //     possibly, taken effect allow.
-//   - Finishes of an xid that no returned call had handed out, where several
-//     calls that never returned may explain it.
+//   - Xids that no returned call had handed out, where several calls that never
+//     returned may explain it.
 //
-// A hidden set is taken at its word: an xid below the bound and not in it had
-// finished, or was never handed out and never will be. It may name xids that were
-// only set aside.
+// A hidden set is taken at its word. An xid below the bound and not in it had
+// finished, or no Begin hands it out, ever; an AllocateCommitted may, since what was
+// set aside for that need not be named. An xid in it had not finished; it may have
+// been set aside only.
 package check

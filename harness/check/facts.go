@@ -33,6 +33,7 @@ func (c *checker) facts() {
 					c.bad(fmt.Sprintf("%s: it hides %d, which is not below its bound", c.say(q), o.Set[n-1]), i)
 				}
 				finished = append(finished, cut{node: q, bound: c.rank(o.Next), set: o.Set})
+				c.unnamed(q)
 			}
 			for _, p := range o.Probes {
 				c.probe(q, q, p.Xid, p.Yes)
@@ -184,19 +185,27 @@ func (c *checker) has(q, k int32, x core.Xid) {
 		return
 	}
 	if k == none || c.txns[k].commit == none {
-		c.bad(fmt.Sprintf("%s, but %s", c.say(q), c.neverCommitted(k, x)), c.with(q, k)...)
+		c.neverCommitted(c.say(q), q, k, x)
 	}
 	c.edge(c.txns[k].commit, q, becauseHas, k)
 }
 
-func (c *checker) neverCommitted(k int32, x core.Xid) string {
+// neverCommitted objects to an operation q that has x, of rank k, as committed.
+func (c *checker) neverCommitted(says string, q, k int32, x core.Xid) {
+	ops := c.with(q, k)
 	switch {
 	case k == none:
-		return fmt.Sprintf("%d was never handed out", x)
+		c.bad(fmt.Sprintf("%s, but %d was never handed out", says, x), ops...)
 	case c.txns[k].abort != none:
-		return fmt.Sprintf("%d was rolled back, and not forgotten by then", x)
+		c.bad(fmt.Sprintf("%s, but %d was rolled back, and not forgotten by then", says, x), ops...)
 	}
-	return fmt.Sprintf("nobody committed %d", x)
+	text := fmt.Sprintf("%s, but nobody committed %d", says, x)
+	for i := range c.ops {
+		if o := &c.ops[i]; o.Kind == history.CommitGroup && o.Result != history.OK && slices.Contains(o.Set, x) {
+			c.bad(fmt.Sprintf("%s: %s was refused", text, c.say(int32(i))), append(ops, i)...)
+		}
+	}
+	c.bad(text, ops...)
 }
 
 // probe: snapshot s, asked by q, includes x, or not. The owner is not asked
@@ -244,7 +253,7 @@ func (c *checker) contradicts(o *history.Op, t *txn, yes bool) bool {
 	if t.x >= o.Next || o.Set.Has(t.x) {
 		return yes
 	}
-	return !yes && t.abort == none
+	return !yes && t.abort == none && !t.born // see placed
 }
 
 func (c *checker) pair(a, b int32) []int {
@@ -321,7 +330,7 @@ func (c *checker) observation(q int32) {
 		c.status(q, o.Xid, o.Status)
 	case o.Xid == core.None:
 	case k != none && c.txns[k].commit == none:
-		c.bad(fmt.Sprintf("%s, but %s", c.say(q), c.neverCommitted(k, o.Xid)), c.with(q, k)...)
+		c.neverCommitted(c.say(q), q, k, o.Xid)
 	case k != none:
 		c.edge(c.txns[k].commit, q, becauseObserved, k)
 		c.atLeast(q, o.Xid+1)
@@ -362,7 +371,7 @@ func (c *checker) uniqueKey(q int32) {
 		}
 		return
 	}
-	if deleter == none && o.Other != core.None && !own && (c.bornFrom <= o.Return || c.mayBeObserved(o.Other, o.Return)) {
+	if deleter == none && o.Other != core.None && !own && (c.bornFrom <= o.Return || c.mayBeObserved(o.Other, o.Return) || c.guessed[o.Other]) {
 		return // nobody else mentions it; it may have been in a gap, or handed out by a call that never returned
 	}
 	var either []int32

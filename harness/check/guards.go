@@ -347,7 +347,7 @@ func (c *checker) horizons() {
 		c.prefixes(hs)
 		c.passed(hs)
 	} else {
-		c.surelyActive(hs)
+		c.passedUnordered(hs)
 	}
 	c.surelyGuarded(hs)
 	if len(c.pinEvents) == 0 { // those of the past too
@@ -408,8 +408,8 @@ func (c *checker) passed(hs []horizon) {
 }
 
 // surelyGuarded objects to horizons above what had surely committed and a guard,
-// surely live, hides. It is for what passed does not cover: xids that are not
-// from a Begin, or not ordered.
+// surely live, hides; or had surely begun, which then was active or is hidden. It
+// is for what passed does not cover: xids that are not from a Begin, or not ordered.
 func (c *checker) surelyGuarded(hs []horizon) {
 	var list []span
 	for i, g := range c.guarded {
@@ -417,13 +417,17 @@ func (c *checker) surelyGuarded(hs []horizon) {
 			t := &c.txns[g.hidesAny]
 			list = append(list, span{t.x, c.ret[t.commit], g.ended, int32(i)})
 		}
+		if g.hides != none && !c.h.Ordered && !c.txns[g.hides].named && !c.txns[g.hides].old {
+			t := &c.txns[g.hides]
+			list = append(list, span{t.x, c.ops[t.op].Return, g.ended, int32(i)})
+		}
 	}
 	guarded := newSpans(list)
 	for _, h := range hs {
 		if i := guarded.covers(h.x, c.ops[h.q].Call, c.ops[h.q].Return); i != none {
-			g := c.guarded[guarded.list[i].op]
-			c.bad(fmt.Sprintf("%s, which is above %d, but a live guard hides that: %s", c.say(h.q), c.txns[g.hidesAny].x, c.say(g.op)),
-				append(c.with(h.q, g.hidesAny), int(g.op))...)
+			g, x := c.guarded[guarded.list[i].op], guarded.list[i].x
+			c.bad(fmt.Sprintf("%s, which is above %d, but a live guard hides that: %s", c.say(h.q), x, c.say(g.op)),
+				append(c.with(h.q, c.find(x)), int(g.op))...)
 		}
 	}
 }

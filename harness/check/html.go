@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	_ "embed"
 	"fmt"
 	"html/template"
@@ -78,7 +79,31 @@ func (v *Violation) page() pageData {
 		}
 		p.Boxes = append(p.Boxes, b)
 	}
+	p.clip()
 	return p
+}
+
+// clip ends boxes of a lane where the next one begins: what a worker did came one
+// after the other, though stamps that are widened overlap.
+func (p *pageData) clip() {
+	next := map[int]int{} // by column, the row where the box below begins
+	for _, i := range p.fromBelow() {
+		b := &p.Boxes[i]
+		if from, ok := next[b.Column]; ok && from < b.To && from > b.From {
+			b.To = from
+		}
+		next[b.Column] = b.From
+	}
+}
+
+// fromBelow returns the boxes' indices, the last operation first.
+func (p *pageData) fromBelow() []int {
+	order := make([]int, len(p.Boxes))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(p.Boxes[b].Index, p.Boxes[a].Index) })
+	return order
 }
 
 // stamp is a time since the first one shown.

@@ -3,6 +3,7 @@ package check
 import (
 	"cmp"
 	"fmt"
+	"math/bits"
 	"slices"
 
 	"xidlab/core"
@@ -33,10 +34,16 @@ type txn struct {
 type sight uint8
 
 const (
-	sawActive sight = 1 << iota
-	sawCommitted
-	sawAborted
-	asked // somebody finished it, successfully
+	sightActive = iota
+	sightCommitted
+	sightAborted
+	sightAsked // somebody finished it, successfully
+	numSights
+
+	sawActive    sight = 1 << sightActive
+	sawCommitted sight = 1 << sightCommitted
+	sawAborted   sight = 1 << sightAborted
+	asked        sight = 1 << sightAsked
 )
 
 // begun reports whether t came from a Begin, for sure.
@@ -169,7 +176,19 @@ func statusSight(s core.Status) sight {
 // A claim is what is claimed of an xid that no returned call handed out.
 type claim struct {
 	seen sight
-	op   int // the first that claims something
+	by   [numSights]int // the first operation that claims each; of those that are seen
+}
+
+// strongest returns the operation whose claim needs the most: a finish and an
+// abort need a Begin, an active transaction something that begins it, a committed
+// one may have been observed.
+func (u *claim) strongest() int {
+	for _, i := range []int{sightAsked, sightAborted, sightActive, sightCommitted} {
+		if u.seen&(1<<i) != 0 {
+			return u.by[i]
+		}
+	}
+	panic("check: a claim of nothing") // claim makes none
 }
 
 func (c *checker) claim(op int, x core.Xid, s sight) {
@@ -182,10 +201,13 @@ func (c *checker) claim(op int, x core.Xid, s sight) {
 	}
 	u := c.claims[x]
 	if u == nil {
-		u = &claim{op: op}
+		u = &claim{}
 		c.claims[x] = u
 	}
-	u.seen |= s
+	if u.seen&s == 0 {
+		u.seen |= s
+		u.by[bits.TrailingZeros8(uint8(s))] = op
+	}
 }
 
 // unknown explains the xids that somebody saw and no returned call handed out:
@@ -194,8 +216,8 @@ func (c *checker) claim(op int, x core.Xid, s sight) {
 func (c *checker) unknown() {
 	var begins, borns []int32
 	named := map[core.Xid]bool{}
-	var observes []int32           // by xid
-	guessed := map[core.Xid]bool{} // somebody tried to commit what only a pending Begin can have handed out
+	var observes []int32 // by xid
+	guessed := map[core.Xid]bool{}
 	for i := range c.ops {
 		switch o := &c.ops[i]; {
 		case o.Kind == history.Begin && o.IsPending():
@@ -218,6 +240,9 @@ func (c *checker) unknown() {
 	c.pendingBorn, c.bornFrom = len(borns) > 0, history.Pending
 	if c.pendingBorn {
 		c.bornFrom = c.ops[borns[0]].Call
+	}
+	if len(begins) > 0 {
+		c.guessed = guessed
 	}
 	slices.SortFunc(observes, func(a, b int32) int { return cmp.Compare(c.ops[b].Xid, c.ops[a].Xid) })
 	call := history.Pending
@@ -256,7 +281,7 @@ func (c *checker) unknown() {
 			needs[i] = mustBorn
 		case u.seen&sawActive != 0:
 			needs[i] = mustBegin | mustBorn // either
-		case u.seen&sawCommitted != 0 && earliest(x) == history.Pending && (!guessed[x] || len(begins) == 0):
+		case u.seen&sawCommitted != 0 && earliest(x) == history.Pending && !c.guessed[x]:
 			needs[i] = mustBorn
 		}
 		if needs[i] != 0 {
@@ -264,7 +289,7 @@ func (c *checker) unknown() {
 		}
 		if need[mustBegin] > len(begins) || need[mustBorn] > len(borns) ||
 			need[mustBegin]+need[mustBorn]+need[mustBegin|mustBorn] > len(begins)+len(borns) {
-			c.bad(fmt.Sprintf("%s, but no call handed out %d, and no call that never returned can have", c.say(int32(u.op)), x), u.op)
+			c.neverHandedOut(x, u.strongest())
 		}
 	}
 	nth := 0 // of the pending begins, in the order of their calls
@@ -273,7 +298,7 @@ func (c *checker) unknown() {
 		if u := c.claims[x]; u != nil {
 			t.seen = u.seen
 		}
-		t.vague = guessed[x] && len(begins) > 0
+		t.vague = c.guessed[x]
 		switch {
 		case needs[i] == 0:
 			call := earliest(x)
@@ -302,8 +327,11 @@ func (c *checker) unknown() {
 			t.op = b
 			call := c.ops[b].Call
 			if c.pendingBorn && needs[i] == mustBegin|mustBorn {
+				// If it is an AllocateCommitted's, it may have finished.
 				call = min(call, c.ops[borns[0]].Call)
 				t.vague = true
+				t.finish = c.virtual(roleFinish, call)
+				t.commit = t.finish
 			}
 			t.begin = c.virtual(roleBegin, call)
 			c.standsFor(t.begin, b)
@@ -346,15 +374,47 @@ func (c *checker) finishes() {
 		}
 	}
 	c.pendingFinishes(pending)
+	c.splitBorns()
+}
+
+// splitBorns gives those two instants that were seen active inside an
+// AllocateCommitted.
+func (c *checker) splitBorns() {
 	for k := range c.txns {
 		t := &c.txns[k]
-		if !t.born || t.seen&sawActive == 0 {
+		if !t.born || t.old || t.seen&sawActive == 0 {
 			continue
 		}
 		t.begin = c.virtual(roleBegin, c.ops[t.op].Call)
 		c.standsFor(t.begin, t.op)
-		c.splits++
 		c.edge(t.begin, t.finish, becauseBegun, int32(k))
+		c.splits = append(c.splits, split{k: int32(k), call: c.ops[t.op].Call})
+	}
+	slices.SortFunc(c.splits, func(a, b split) int { return cmp.Compare(a.call, b.call) })
+	latest := int64(first)
+	for i := range c.splits {
+		s := &c.splits[i]
+		latest = max(latest, c.ops[c.txns[s.k].op].Return)
+		s.latest = latest
+	}
+}
+
+// A split is a transaction that was seen active inside an AllocateCommitted.
+type split struct {
+	k      int32
+	call   int64
+	latest int64 // the return of it or of an earlier one
+}
+
+// unnamed: q is a snapshot whose hidden set does not name some of the splits: they
+// had not begun, or had finished. Those that it does not overlap are no question.
+func (c *checker) unnamed(q int32) {
+	o := &c.ops[q]
+	n, _ := slices.BinarySearchFunc(c.splits, o.Return+1, func(s split, t int64) int { return cmp.Compare(s.call, t) })
+	for i := n - 1; i >= 0 && c.splits[i].latest >= o.Call; i-- {
+		if x := c.txns[c.splits[i].k].x; x < o.Next && !o.Set.Has(x) {
+			c.notActive(q, x)
+		}
 	}
 }
 
@@ -452,6 +512,22 @@ func (c *checker) groupCan(i int32) bool {
 		}
 	}
 	return true
+}
+
+// neverHandedOut objects to what operation i claims of x, and names the observation
+// that jumped over x, if one did.
+func (c *checker) neverHandedOut(x core.Xid, i int) {
+	text := fmt.Sprintf("%s, but no call handed out %d, and no call that never returned can have", c.say(int32(i)), x)
+	for j := range c.ops { // by call
+		o := &c.ops[j]
+		if o.Kind == history.ObserveCommitted && o.Granted() && o.Xid >= x && c.find(o.Xid) == none && j != i {
+			c.bad(fmt.Sprintf("%s: it was observed as committed by %s", text, c.say(int32(j))), i, j)
+		}
+	}
+	if x <= c.past.observed {
+		text += ": it was observed as committed before"
+	}
+	c.bad(text, i)
 }
 
 // observed is an Xid that an ObserveCommitted named, and the earliest call of one

@@ -20,6 +20,7 @@ type state struct {
 	forgotten uint16
 	borns     uint16    // by an AllocateCommitted
 	void      uint16    // set aside, and never to be handed out
+	unnamed   uint16    // set aside, and not to be handed out by a Begin
 	snaps     [8]uint16 // what each captured snapshot includes
 	captured  uint8
 	guards    uint8 // live
@@ -135,7 +136,7 @@ func (s *state) horizon(h core.Xid, ok bool) bool {
 }
 
 func (s *state) begin(m *model, x core.Xid) bool {
-	if x == core.None || x > 15 || (s.begun|s.committed|s.void)&bit(x) != 0 {
+	if x == core.None || x > 15 || (s.begun|s.committed|s.void|s.unnamed)&bit(x) != 0 {
 		return false
 	}
 	if m.ordered && x < core.Xid(s.next) {
@@ -414,12 +415,13 @@ func (s *state) snapshot(m *model, o *history.Op) bool {
 	}
 	in := s.committed | s.forgotten | 1
 	if o.Full {
-		// Everything below the bound and not hidden has finished, or was given up.
+		// Everything below the bound and not hidden has finished, or was set aside
+		// for AllocateCommitted.
 		hidden := mask(o.Set)
 		if s.active()&^hidden != 0 || hidden&s.begun&^s.active() != 0 {
 			return false
 		}
-		s.void |= below(o.Next) &^ hidden &^ s.begun
+		s.unnamed |= below(o.Next) &^ hidden &^ s.begun
 	}
 	for _, p := range o.Probes {
 		if p.Xid == o.Other && p.Xid != core.None {

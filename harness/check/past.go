@@ -14,6 +14,7 @@ type fate uint8
 const (
 	unknownFate fate = iota
 	committedFate
+	bornFate // committed, by an AllocateCommitted
 	abortedFate
 )
 
@@ -80,8 +81,8 @@ func (c *checker) recall() {
 			c.pastNode = node
 		}
 		t := txn{x: x, begin: node, finish: node, commit: none, abort: none, op: none, old: true}
-		if f == committedFate {
-			t.commit = node
+		if f != abortedFate {
+			t.commit, t.born = node, f == bornFate
 		} else if t.abort = node; x < c.past.pruned {
 			t.commit = c.virtual(roleFinish, first)
 		}
@@ -132,6 +133,8 @@ func (c *checker) carry(at []int) (p *past, ops []history.Op, places []int) {
 		case t.abort != none:
 			p.setFate(t.x, abortedFate)
 			p.aborts++
+		case t.commit != none && !c.placed(int32(k), becauseFinishedC):
+			p.setFate(t.x, bornFate)
 		case t.commit != none:
 			p.setFate(t.x, committedFate)
 		}

@@ -208,30 +208,6 @@ func (s *spans) in(node int, x core.Xid, ret int64) int32 {
 	return none
 }
 
-// surelyActive objects to horizons above a transaction that was active all the
-// while: what can be said where xids are not ordered.
-func (c *checker) surelyActive(hs []horizon) {
-	var list []span
-	for k := range c.txns {
-		t := &c.txns[k]
-		if !t.begun() || t.named || t.old {
-			continue
-		}
-		end := history.Pending
-		if t.finish != none {
-			end = c.call[t.finish]
-		}
-		list = append(list, span{t.x, c.ops[t.op].Return, end, int32(k)})
-	}
-	active := newSpans(list)
-	for _, h := range hs {
-		if i := active.covers(h.x, c.ops[h.q].Call, c.ops[h.q].Return); i != none {
-			s := &active.list[i]
-			c.bad(fmt.Sprintf("%s, which is above %d, but that was active all the while", c.say(h.q), s.x), c.with(h.q, s.op)...)
-		}
-	}
-}
-
 // backwards objects to a horizon below one that was answered before, if nothing
 // that old was pinned in between. Only the largest answer before is looked at.
 func (c *checker) backwards(hs []horizon) {

@@ -14,7 +14,7 @@ import (
 // abort, and after the call of a prune whose bound is above the Xid, the end of
 // every guard that was live then, and the time that the Xid was pinned.
 func (c *checker) forgetting() {
-	c.heldBy = map[int32]int32{}
+	c.heldBy = map[int32][]int32{}
 	for k := range c.txns { // a rollback that never returned, and a prune before the window
 		if t := &c.txns[k]; t.abort != none && t.commit == none && !t.old && t.x < c.past.pruned {
 			t.commit = c.virtual(roleFinish, c.call[t.abort])
@@ -73,14 +73,14 @@ func (c *checker) forgetting() {
 		if p == none || -at == history.Pending {
 			continue
 		}
-		call, held := -at, none
+		call, held := -at, []int32(nil)
 		if h, ok := holders[p]; ok {
-			held = h
+			held = []int32{h}
 		}
 		call = max(call, c.call[t.abort])
 		for _, s := range c.pinned { // few: whoever aborts is seldom pinned
 			if s.x == t.x && s.from < call && call < s.to {
-				call, held = s.to, s.op
+				call, held = s.to, append(held, s.op)
 			}
 		}
 		if call == history.Pending {
@@ -88,7 +88,7 @@ func (c *checker) forgetting() {
 		}
 		t.commit = c.virtual(roleFinish, call)
 		c.standsFor(t.commit, p)
-		if held != none {
+		if held != nil {
 			c.heldBy[t.commit] = held
 		}
 		c.edge(t.abort, t.commit, becauseForgotten, k)

@@ -26,8 +26,11 @@ type schedule struct {
 	c         *checker
 	start, to []int32
 	wait      []int32 // how many things each node waits for; done is -1
-	byCall    []int32 // nodes with a call
+	calls     []int32 // nodes with a call, by it
+	byCall    []int32 // what is left of them
 	byReturn  []int32
+	anyOf     map[int32]bool    // see graph.any
+	looks     map[[2]int32]bool // what comesBefore has found
 	ready     [roleBegin][]int32
 	begins    beginHeap
 	done      int
@@ -63,6 +66,7 @@ func newSchedule(c *checker) *schedule {
 		c: c, wait: make([]int32, n), beginOf: make([]int32, n), finishOf: make([]int32, n),
 		nextOf: make([]int32, len(c.txns)), state: make([]phase, len(c.txns)),
 		unless: map[int32][]int32{}, after: map[int32][]int32{}, oldest: map[int32][]int32{},
+		anyOf: map[int32]bool{}, looks: map[[2]int32]bool{},
 	}
 	s.start, s.to = c.successors()
 	for _, w := range s.to {
@@ -70,6 +74,7 @@ func newSchedule(c *checker) *schedule {
 	}
 	for _, v := range c.any {
 		s.wait[v] = 1
+		s.anyOf[v] = true
 	}
 	s.sortNodes()
 	for _, v := range s.byCall {
@@ -115,6 +120,7 @@ func (s *schedule) sortNodes() {
 		}
 	}
 	sortBy(s.byCall, c.call)
+	s.calls = s.byCall
 	sortBy(s.byReturn, c.ret)
 }
 
@@ -281,7 +287,7 @@ func (s *schedule) settled(q int32) bool {
 // begins of an ordered manager leave no choice.
 func (s *schedule) doubt() bool {
 	c := s.c
-	if c.h.Ordered && c.splits == 0 {
+	if c.h.Ordered && len(c.splits) == 0 {
 		return false
 	}
 	give := func(q int32) bool {
@@ -293,7 +299,9 @@ func (s *schedule) doubt() bool {
 		return true
 	}
 	// Is a transaction, active now, surely begun for q?
-	forced := func(q, k int32) bool { return c.surelyBegun(&c.txns[k], q) }
+	forced := func(q, k int32) bool {
+		return c.surelyBegun(&c.txns[k], q) || s.comesBefore(c.txns[k].begin, q)
+	}
 	older := func(q int32, below int32) bool {
 		for _, k := range s.youngest {
 			if s.state[k] == living && k < below && forced(q, k) {
@@ -331,6 +339,44 @@ func (s *schedule) doubt() bool {
 		}
 	}
 	return false
+}
+
+// mostLooks is how often comesBefore looks, in one history: each look takes a walk
+// over all that comes later.
+const mostLooks = 64
+
+// comesBefore reports whether a comes before b in every order, as far as the edges
+// and real time tell.
+func (s *schedule) comesBefore(a, b int32) bool {
+	if known, ok := s.looks[[2]int32{a, b}]; ok {
+		return known
+	}
+	if len(s.looks) == mostLooks {
+		return false
+	}
+	c := s.c
+	seen := make([]bool, len(c.call))
+	seen[a] = true
+	later := s.calls // whose calls no return is known to precede, so far
+	for todo := []int32{a}; len(todo) > 0 && !seen[b]; {
+		v := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		visit := func(w int32) {
+			if !seen[w] && !s.anyOf[w] { // what waits for one of several need not wait for this one
+				seen[w] = true
+				todo = append(todo, w)
+			}
+		}
+		for _, w := range s.to[s.start[v]:s.start[v+1]] {
+			visit(w)
+		}
+		for n := len(later); n > 0 && c.call[later[n-1]] > c.ret[v]; n-- {
+			visit(later[n-1])
+			later = later[:n-1]
+		}
+	}
+	s.looks[[2]int32{a, b}] = seen[b]
+	return seen[b]
 }
 
 // A beginHeap holds begins that may come. Where there is a choice, larger xids

@@ -26,7 +26,9 @@ func (s *schedule) stuck() {
 			best = found
 		}
 	}
-	panic(stop{s.c.witness(s.c.shorten(s.c.merge(best)))})
+	circle := s.c.shorten(s.c.merge(best))
+	text, nodes := s.support(circle)
+	panic(stop{s.c.witness(circle, text, nodes)})
 }
 
 func cost(circle []step) (n int) {
@@ -225,13 +227,17 @@ func (c *checker) merge(circle []step) []step {
 			break
 		}
 	}
-	var out []step
-	for i := 0; i < len(circle); {
+	return c.mergePath(circle)
+}
+
+// mergePath is merge for steps that are no circle.
+func (c *checker) mergePath(path []step) (out []step) {
+	for i := 0; i < len(path); {
 		j := i + 1
-		for j < len(circle) && circle[i].why.chained() && circle[j].why == circle[i].why {
+		for j < len(path) && path[i].why.chained() && path[j].why == path[i].why {
 			j++
 		}
-		out = append(out, c.mergeRun(circle[i:j])...)
+		out = append(out, c.mergeRun(path[i:j])...)
 		i = j
 	}
 	return out
@@ -288,7 +294,7 @@ func (c *checker) between(a, b int32, why reason) int32 {
 		}
 	}
 	for k := range c.txns {
-		if s != nil && u != nil && u.has(c, int32(k)) && !s.has(c, int32(k)) {
+		if s != nil && u != nil && u.has(c, int32(k), why) && !s.has(c, int32(k), why) {
 			return int32(k)
 		}
 	}

@@ -77,8 +77,8 @@ func (c *checker) nameNode(n int32) string {
 }
 
 // witness puts a circle into words: what the answers say, and last what real
-// time says against it.
-func (c *checker) witness(circle []step) *Violation {
+// time says against it. Support is what else it needs, and nodes what that is about.
+func (c *checker) witness(circle []step, support []string, nodes []int32) *Violation {
 	for i := range circle {
 		if circle[i].why == becauseRealTime {
 			circle = append(append([]step{}, circle[i+1:]...), circle[:i+1]...)
@@ -107,7 +107,7 @@ func (c *checker) witness(circle []step) *Violation {
 		facts = append(facts, fact)
 		add(st.from)
 		add(st.to)
-		if h, ok := c.heldBy[st.to]; ok {
+		for _, h := range c.heldBy[st.to] {
 			add(h)
 		}
 	}
@@ -116,7 +116,11 @@ func (c *checker) witness(circle []step) *Violation {
 	if circle[n].why == becauseRealTime {
 		last = "; but " + facts[n]
 	}
-	return c.violation(strings.Join(facts[:n], "; ")+last, because, ops)
+	for _, n := range nodes {
+		add(n)
+	}
+	text := strings.Join(append([]string{strings.Join(facts[:n], "; ") + last}, support...), ". ")
+	return c.violation(text, append(because, support...), ops)
 }
 
 // thus stands in a clause before what follows from the fact.
@@ -132,8 +136,12 @@ func (c *checker) clause(st step) string {
 	switch st.why {
 	case becauseRealTime:
 		if c.forgets(st.to) {
-			if h, ok := c.heldBy[st.to]; ok {
-				return fmt.Sprintf("it cannot have been forgotten before %s returned: %s held it back", a, c.name(h))
+			if held := c.heldBy[st.to]; held != nil {
+				var names []string
+				for _, h := range held {
+					names = append(names, c.name(h))
+				}
+				return fmt.Sprintf("it cannot have been forgotten before %s returned: %s held it back", a, strings.Join(names, " and "))
 			}
 			return fmt.Sprintf("it cannot have been forgotten before %s returned: %s was called later", a, c.name(c.opOf(st.to)))
 		}
