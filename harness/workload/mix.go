@@ -44,7 +44,7 @@ func (l *Mix) Start(m core.Manager, workers int, seed uint64) (Run, error) {
 		}
 	}
 	for i := range r.workers {
-		w := &mixWorker{run: r, index: i, plain: r.calls}
+		w := &mixWorker{run: r, index: i, plain: newCalls(For(m, i))}
 		if l.equip != nil {
 			l.equip(r, w, rand.New(rand.NewPCG(seed, uint64(i)+1)))
 		}

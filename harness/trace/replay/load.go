@@ -74,12 +74,8 @@ func (l *Load) Start(m core.Manager, workers int, seed uint64) (workload.Run, er
 		return nil, fmt.Errorf("replay: %d workers: want at least 1", workers)
 	}
 	r := &run{load: l, m: m}
-	r.allocator, _ = m.(core.CommittedAllocator)
-	r.group, _ = m.(core.GroupCommitter)
-	r.retainer, _ = m.(core.Retainer)
-	r.pruner, _ = m.(core.Pruner)
-	for _, sessions := range l.spread(workers, seed) {
-		r.workers = append(r.workers, newWorker(r, sessions))
+	for i, sessions := range l.spread(workers, seed) {
+		r.workers = append(r.workers, newWorker(r, workload.For(m, i), sessions))
 	}
 	r.heap = liveHeap()
 	return r, nil
@@ -108,14 +104,10 @@ func (l *Load) spread(workers int, seed uint64) [][]uint32 {
 
 // A run is what the workers share: the manager, and how far they have pruned.
 type run struct {
-	load      *Load
-	m         core.Manager
-	allocator core.CommittedAllocator // these may be nil
-	group     core.GroupCommitter
-	retainer  core.Retainer
-	pruner    core.Pruner
-	workers   []*worker
-	heap      uint64 // live bytes before the first operation
+	load    *Load
+	m       core.Manager
+	workers []*worker
+	heap    uint64 // live bytes before the first operation
 
 	// pruned is the largest bound that PruneAborted was called with, raised
 	// before the call: what aborted below it may count as committed. It is

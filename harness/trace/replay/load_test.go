@@ -264,3 +264,35 @@ func ExampleLoad() {
 	// Output:
 	// <nil> horizon-lag-median-xids
 }
+
+// counted counts the begins of each worker.
+type counted struct {
+	*locked
+	begins []int // the last one is for whoever prepares
+	worker int
+}
+
+func (c counted) Begin() core.Xid {
+	c.begins[c.worker]++
+	return c.locked.Begin()
+}
+
+func (c counted) Worker(i int) core.Manager { return counted{c.locked, c.begins, i} }
+
+// TestPerWorker: a worker calls its own manager, if the load is given one for each.
+func TestPerWorker(t *testing.T) {
+	m := counted{newLocked(), make([]int, 3), 2}
+	run, err := load(t, part(t), 0).Start(m, 2, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := 0; n < 500; {
+		n += run.Worker(1).Step(nil)
+	}
+	if m.begins[0] != 0 || m.begins[1] == 0 || m.begins[2] != 0 {
+		t.Errorf("worker 1 steps, and begins are counted for %v", m.begins)
+	}
+	if _, err := run.Finish(); err != nil {
+		t.Error(err)
+	}
+}

@@ -22,6 +22,12 @@ const (
 // Step allocates.
 type worker struct {
 	*run
+	m         core.Manager            // as this worker calls it
+	allocator core.CommittedAllocator // these may be nil
+	grouper   core.GroupCommitter
+	retainer  core.Retainer
+	pruner    core.Pruner
+
 	tape
 	next int   // the step to do
 	lap  int64 // how often the tape has been played
@@ -62,8 +68,12 @@ type held struct {
 	level  uint16
 }
 
-func newWorker(r *run, sessions []uint32) *worker {
-	w := &worker{run: r, tape: compile(r.load.trace, sessions), lag: hdrhistogram.New(1, int64(core.MaxXid), 3)}
+func newWorker(r *run, m core.Manager, sessions []uint32) *worker {
+	w := &worker{run: r, m: m, tape: compile(r.load.trace, sessions), lag: hdrhistogram.New(1, int64(core.MaxXid), 3)}
+	w.allocator, _ = m.(core.CommittedAllocator)
+	w.grouper, _ = m.(core.GroupCommitter)
+	w.retainer, _ = m.(core.Retainer)
+	w.pruner, _ = m.(core.Pruner)
 	w.live = make([]session, w.tape.sessions)
 	for i := range w.live {
 		w.live[i].xids = make([]held, 0, w.maxLive)
@@ -212,7 +222,7 @@ func (w *worker) leave(i uint32, ss *session, s *workload.Sampler) {
 }
 
 func (w *worker) draw(ss *session, st *step, s *workload.Sampler) {
-	if st.level > 0 && w.run.group == nil {
+	if st.level > 0 && w.grouper == nil {
 		w.sharedSavepoints++
 		return
 	}
@@ -244,7 +254,7 @@ func (w *worker) commit(ss *session, s *workload.Sampler) {
 		for _, h := range ss.xids {
 			w.group = append(w.group, w.writers[h.writer].xid)
 		}
-		err = w.run.group.CommitGroup(w.group...)
+		err = w.grouper.CommitGroup(w.group...)
 	}
 	w.record(s, workload.OpCommit, t)
 	if err != nil {
