@@ -65,11 +65,11 @@ func TestReadme(t *testing.T) {
 	}
 	dir := t.TempDir()
 	copyModule(t, dir)
-	for _, n := range []int{1, 2} {
+	for _, n := range []int{1, 2, 3} {
 		for command := range strings.Lines(block(t, string(page), "sh", n)) {
 			out := run(t, dir, command)
 			for _, v := range []string{"rwmutex", "epoch"} {
-				if strings.Contains(command, " run ") && strings.Contains(command, "-quick") && !strings.Contains(out, v) {
+				if strings.Contains(command, "xbench run ") && strings.Contains(command, "-quick") && !strings.Contains(out, v) {
 					t.Errorf("%s does not speak of %s:\n%s", command, v, out)
 				}
 			}

@@ -17,6 +17,7 @@ const (
 	Explore  = mutants.Explore
 	Race     = mutants.Race
 	Progress = mutants.Progress
+	Stress   = mutants.Stress
 )
 
 // Mutants lists those of the small manager, which has most of the mistakes that a

@@ -41,7 +41,7 @@ func killMutants(ctx context.Context, std streams, f *mutantsFlags) error {
 	}
 
 	var jobs []job
-	for _, layer := range []string{layerExplore, layerProgress, layerKit} { // the slowest last
+	for _, layer := range []string{layerExplore, layerProgress, layerKit, layerStress} { // the slowest last
 		for _, m := range chosen {
 			if f.full || claims(&m, layer) {
 				jobs = append(jobs, job{Layer: layer, Mutant: m.Name, Any: true})
@@ -69,7 +69,7 @@ func killMutants(ctx context.Context, std streams, f *mutantsFlags) error {
 	}
 	var survivors []string
 	for _, m := range chosen {
-		for _, layer := range []string{layerKit, layerExplore, layerProgress} {
+		for _, layer := range []string{layerKit, layerExplore, layerProgress, layerStress} {
 			if claims(&m, layer) && !deaths[m.Name][layer].killed() {
 				survivors = append(survivors, m.Name+" ("+layer+")")
 			}
@@ -92,6 +92,8 @@ func claims(m *variants.Mutant, layer string) bool {
 		return m.Claims.Has(variants.Kit)
 	case layerProgress:
 		return m.Claims.Has(variants.Progress)
+	case layerStress:
+		return m.Claims.Has(variants.Stress)
 	}
 	return m.Claims.Has(variants.Explore) || m.Claims.Has(variants.Race)
 }
@@ -99,7 +101,7 @@ func claims(m *variants.Mutant, layer string) bool {
 // killed reports whether the layer has noticed: that it hangs the process, or
 // ends it, is notice enough.
 func (o *outcome) killed() bool {
-	return o != nil && (o.Kit != nil || o.Violation != nil || o.Error != "" || o.Blocked != "")
+	return o != nil && (o.Kit != nil || o.Stress != nil || o.Violation != nil || o.Error != "" || o.Blocked != "")
 }
 
 // death says how, in a few words.
@@ -110,6 +112,8 @@ func (o *outcome) death() string {
 	case o.Kit != nil:
 		layer, _, _ := strings.Cut(o.Kit.Check, "/")
 		return fmt.Sprintf("%s, %d", strings.ToLower(layer), o.Kit.Ops)
+	case o.Stress != nil:
+		return fmt.Sprintf("%s, %d", strings.TrimPrefix(o.Stress.Load, "stress/"), o.Stress.Ops)
 	case o.Violation != nil:
 		kind := ""
 		if o.Violation.Kind != explore.NotLinearizable {
@@ -132,13 +136,15 @@ explore   a program has an interleaving with wrong answers, or worse; executions
           all programs until then
 progress  an operation waits for a thread that stands still, and should not
 kit       of the conformance kit, this layer; operations of one of its checks
+stress    xbench check, this workload; operations of real threads until then, which
+          vary
 
 `)
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "mutant\texplore\tprogress\tkit\n")
+	fmt.Fprintf(w, "mutant\texplore\tprogress\tkit\tstress\n")
 	for _, m := range chosen {
 		d := deaths[m.Name]
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", m.Name, d[layerExplore].death(), d[layerProgress].death(), d[layerKit].death())
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", m.Name, d[layerExplore].death(), d[layerProgress].death(), d[layerKit].death(), d[layerStress].death())
 	}
 	w.Flush()
 }

@@ -54,6 +54,13 @@ func (p *progress) show(at harness.Progress) {
 	}
 }
 
+// terminal shows at on a terminal only.
+func (p *progress) terminal(at harness.Progress) {
+	if p.columns > 0 {
+		p.show(at)
+	}
+}
+
 // clear removes the line from a terminal.
 func (p *progress) clear() {
 	if p.columns > 0 {

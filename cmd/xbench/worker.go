@@ -40,6 +40,7 @@ const (
 	layerExplore  = "explore"
 	layerProgress = "progress"
 	layerKit      = "kit"
+	layerStress   = "stress"
 )
 
 // An outcome is what a job has found.
@@ -52,6 +53,7 @@ type outcome struct {
 	Progress  []explore.OpProgress
 	Blocked   string // an operation that blocks, against its claim
 	Kit       *coretest.Failure
+	Stress    *stressed
 	Error     string // the process, or the job itself, failed
 }
 
@@ -121,6 +123,8 @@ func (j *job) do() (o outcome) {
 			return outcome{Kit: &f}
 		}
 		return outcome{}
+	case layerStress:
+		return stressMutant(ctx, j.Mutant, open)
 	case layerProgress:
 		p, err := explore.Progress(ctx, open, j.Program, explore.ProgressExecutions)
 		if err != nil && ctx.Err() == nil {
@@ -302,7 +306,7 @@ func (f *fleet) run(ctx context.Context, jobs []job, done func(i int, o outcome)
 					}
 				}
 				o, alive := w.do(ctx, &jobs[i], grace)
-				if !alive {
+				if !alive || jobs[i].Layer == layerStress { // which may leave threads behind
 					w.end()
 					w = nil
 				}

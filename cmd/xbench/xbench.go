@@ -82,7 +82,7 @@ func xbench(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	root.Subcommands = []*ffcli.Command{
 		listCommand(std, &help), envCommand(std, &help), runCommand(std, &help, args),
-		exploreCommand(std, &help), mutantsCommand(std, &help),
+		exploreCommand(std, &help), mutantsCommand(std, &help), checkCommand(std, &help),
 		importCommand(std, &help), plotCommand(std, &help), versionCommand(std, &help),
 	}
 	root.Subcommands = append(root.Subcommands, helpCommand(std, root, &help))
