@@ -68,7 +68,7 @@ type checker struct {
 	nextAny    []int32 // see nextCommitted
 	later      []later // commits, by call
 	nextBegun  []int32
-	commits    [][2]int64 // see mayHaveCommitted
+	commits    [][2]int64 // see mayHaveFinished
 
 	heldBy map[int32][]int32 // what holds back what is forgotten at a node: a guard, Pins
 

@@ -19,10 +19,11 @@ type cut struct {
 
 // placed reports whether every cut either has transaction k or has it not. Only the
 // hidden sets of snapshots leave it open, of what may come from an
-// AllocateCommitted: one that they do not name had finished, or was set aside.
+// AllocateCommitted, or was given up: one that they do not name had finished, or was
+// set aside.
 func (c *checker) placed(k int32, why reason) bool {
 	t := &c.txns[k]
-	return why != becauseFinishedC || !t.born && !(t.vague && c.pendingBorn)
+	return why != becauseFinishedC || !t.born && !(t.vague && c.pendingBorn) && !t.given
 }
 
 func (u *cut) has(c *checker, k int32, why reason) bool {

@@ -62,8 +62,11 @@
 //     is forgotten in time is not asked.
 //   - ObserveCommitted: an observed xid and its gap count as committed from an
 //     instant after the call of the first observation that can have covered it.
-//   - Refusals as too old: something may have committed, or been forgotten, since
+//   - Refusals as too old: something may have finished, or been forgotten, since
 //     the snapshot, and no guard that was captured with it lives.
+//   - Of a manager that is not ordered, an xid that nobody was handed out may count as
+//     committed from any instant on at which the bound is above it: it was set aside
+//     and given up. Of an ordered one that is taken not to happen.
 //   - ReservesUniqueKey with a deleter of one's own that rolled back, or an xid
 //     that may have been forgotten.
 //   - PinCount, OldestPinned: within what Pins and Unpins that have surely, or

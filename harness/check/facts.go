@@ -371,8 +371,8 @@ func (c *checker) uniqueKey(q int32) {
 		}
 		return
 	}
-	if deleter == none && o.Other != core.None && !own && (c.bornFrom <= o.Return || c.mayBeObserved(o.Other, o.Return) || c.guessed[o.Other]) {
-		return // nobody else mentions it; it may have been in a gap, or handed out by a call that never returned
+	if deleter == none && o.Other != core.None && !own && (c.bornFrom <= o.Return || c.mayBeObserved(o.Other, o.Return) || c.guessed[o.Other] || !c.h.Ordered) {
+		return // nobody else mentions it; it may have been in a gap, given up, or handed out by a call that never returned
 	}
 	var either []int32
 	if rolledBack != none {

@@ -168,7 +168,7 @@ func (c *checker) committed(k int32) bool {
 // prepareHides prepares what hides needs, of the transactions that count.
 func (c *checker) prepareHides(count func(*txn) bool) {
 	c.commitsLater(count)
-	c.nextAny = c.nextCommitted(count)
+	c.nextAny = c.nextCommitted(func(t *txn) bool { return !t.given && count(t) })
 	c.nextBegun = c.nextCommitted(func(t *txn) bool { return t.begun() && count(t) })
 }
 
@@ -257,13 +257,13 @@ func (c *checker) commitsLater(count func(*txn) bool) {
 	}
 }
 
-// mayHaveCommitted reports whether something can have committed in that time.
-func (c *checker) mayHaveCommitted(from, to int64) bool {
+// mayHaveFinished reports whether a transaction can have finished in that time.
+func (c *checker) mayHaveFinished(from, to int64) bool {
 	if c.commits == nil { // calls, and the latest return of those so far
 		for i := range c.ops {
 			o := &c.ops[i]
 			switch o.Kind {
-			case history.Commit, history.CommitGroup, history.AllocateCommitted, history.ObserveCommitted:
+			case history.Commit, history.Rollback, history.CommitGroup, history.AllocateCommitted, history.ObserveCommitted:
 				if o.Granted() || o.IsPending() {
 					ret := o.Return
 					if n := len(c.commits); n > 0 {
@@ -279,8 +279,8 @@ func (c *checker) mayHaveCommitted(from, to int64) bool {
 }
 
 // tooOld: q, about snapshot s, was refused as too old. That needs a reason:
-// something may have committed since, or may have been forgotten; and no guard
-// of the same snapshot may live.
+// something may have finished since (a manager that does not collapse needs a commit),
+// or may have been forgotten; and no guard of the same snapshot may live.
 func (c *checker) tooOld(q, s int32) {
 	if s == none {
 		return
@@ -297,13 +297,13 @@ func (c *checker) tooOld(q, s int32) {
 	if c.isPast(s) || c.past.pruned > 1 {
 		return // the reason may be older than the window
 	}
-	if c.mayHaveCommitted(c.ops[s].Call, o.Return) {
+	if c.mayHaveFinished(c.ops[s].Call, o.Return) {
 		return
 	}
 	if c.firstPrune <= o.Return {
 		return
 	}
-	c.bad(fmt.Sprintf("%s, but nothing has committed since, and nothing was pruned", c.say(q)), c.pair(s, q)...)
+	c.bad(fmt.Sprintf("%s, but nothing has finished since, and nothing was pruned", c.say(q)), c.pair(s, q)...)
 }
 
 // A horizon is an answer of OldestRequired, or the cutoff of a checkpoint.

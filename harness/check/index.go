@@ -27,6 +27,7 @@ type txn struct {
 	old   bool  // it finished before the window, see past
 	named bool  // no returned call handed it out, but somebody saw it
 	vague bool  // it is not clear what handed it out, or committed it
+	given bool  // nobody was handed it out: it was observed, or set aside and given up
 	seen  sight
 }
 
@@ -212,7 +213,8 @@ func (c *checker) claim(op int, x core.Xid, s sight) {
 
 // unknown explains the xids that somebody saw and no returned call handed out:
 // each is that of a pending Begin or AllocateCommitted, or was observed as
-// committed, itself or in the gap below another.
+// committed, itself or in the gap below another; or, where xids come from blocks, was
+// set aside and given up.
 func (c *checker) unknown() {
 	var begins, borns []int32
 	named := map[core.Xid]bool{}
@@ -281,7 +283,7 @@ func (c *checker) unknown() {
 			needs[i] = mustBorn
 		case u.seen&sawActive != 0:
 			needs[i] = mustBegin | mustBorn // either
-		case u.seen&sawCommitted != 0 && earliest(x) == history.Pending && !c.guessed[x]:
+		case u.seen&sawCommitted != 0 && earliest(x) == history.Pending && !c.guessed[x] && c.h.Ordered:
 			needs[i] = mustBorn
 		}
 		if needs[i] != 0 {
@@ -302,6 +304,9 @@ func (c *checker) unknown() {
 		switch {
 		case needs[i] == 0:
 			call := earliest(x)
+			if !c.h.Ordered {
+				t.vague, t.given, call = true, true, first
+			}
 			for _, p := range [][]int32{borns, begins} {
 				if len(p) > 0 && (t.vague || len(borns) > 0) {
 					t.vague = true

@@ -38,6 +38,9 @@ func (b *blocks) draw() core.Xid {
 	b.turns++
 	k := &b.blocks[b.turns%len(b.blocks)]
 	if k.next == k.end || b.turns%50 == 0 {
+		for ; k.next < k.end; k.next++ {
+			b.GiveUp(k.next)
+		}
 		k.next = b.Manager.PeekNext()
 		k.end = k.next + 8
 		b.Reserve(k.end)
