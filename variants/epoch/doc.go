@@ -4,8 +4,9 @@
 // to one word that says what became of it, and at which number. A snapshot at
 // number S includes exactly the commits numbered S or less, so taking one
 // copies nothing, allocates nothing and costs the same however many
-// transactions are active. This is the form with blocks of one xid: the
-// allocator is one fetch-add, and xids are ordered in real time.
+// transactions are active. A processor takes its xids from blocks of its own; with
+// blocks of one the allocator is a fetch-add, and xids are ordered in real time.
+// docs/epoch.md explains the ideas one after the other, with figures.
 //
 // The clock is the epoch of epoch-based reclamation (Fraser 2004): a guard
 // announces its number in a slot of its own, and a segment of the log whose numbers
@@ -47,6 +48,9 @@
 //	    the number is drawn, and readers of a condemned word push on the prune
 //	    as they would on a transaction in progress. A prune whose set may have
 //	    grown by then, or at whose number a guard may have lived, looks again.
+//	I11 Of a block the first xid belongs to whoever allocates it, and is active
+//	    from then on. Every other xid is reserved until one compare-and-swap of
+//	    its word makes it begun, committed or sealed. See block.go.
 //	I12 A word that was a link to a group and is given back has a bound that it
 //	    never had before. So no link to a group is made after the group's end.
 //	I13 No word that can still change is the same in two lives of an array. A
