@@ -132,8 +132,8 @@ type Retainer interface {
 type Collapser interface {
 	// Collapses is a constant of the manager. If it is true, the manager may
 	// answer ErrTooOld to RetainSnapshot, to Lookup and to InProgress once some
-	// transaction has finished after the snapshot's instant, and, since then, no
-	// guard was live that is as old as the snapshot.
+	// transaction has finished, or something that was set aside has been given
+	// up, after the snapshot's instant, and, since then, no guard was live that is as old as the snapshot.
 	Collapses() bool
 }
 

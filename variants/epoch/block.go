@@ -17,8 +17,9 @@ import (
 // from then on, though its word may still be zero. Every other xid is reserved
 // until its Begin has marked its word, or AllocateCommitted has decided it, or
 // somebody who has to get past it has sealed it (see seal); all three are
-// compare-and-swaps from the word, so exactly one of them happens (I11). Begin
-// then has another choice, its own block: that first xid cannot be sealed, so
+// compare-and-swaps from the word, so exactly one of them happens (I11). A Begin
+// whose xid is sealed leaves the rest of the block, most likely sealed as well, and
+// allocates one: that first xid cannot be sealed, so
 // walks and Begins do not chase each other through new blocks for ever.
 //
 // What is sealed, and what is left of a block that lost its place at a cursor,
@@ -58,6 +59,14 @@ func (m *Manager) take() (core.Xid, *segment, *atomic.Uint64) {
 		}
 	}
 	return m.newBlock(c, x)
+}
+
+// leave gives up what follows x, which has been sealed, in its block.
+func (m *Manager) leave(x core.Xid) {
+	if len(m.cursors) > 0 {
+		c := &m.cursors[sync.Local(len(m.cursors))].next
+		c.CompareAndSwap(uint64(x)+1, (uint64(x)|m.blockMask)+1) // another cursor is left as it is
+	}
 }
 
 // newBlock allocates a block, takes its first xid, and puts the rest at the

@@ -82,7 +82,7 @@ func (m *Manager) Counters() []core.Counter {
 		{Name: "seals", Value: m.tally.Sum(seals), Meaning: "a walk or a collapse had to get past an xid that was set aside, and gave it up: a compare-and-swap, and a begin there finds another"},
 		{Name: "segments-made", Value: m.tally.Sum(segmentsMade), Meaning: "a segment of the log was allocated: 8 bytes an xid, cleared"},
 		{Name: "segments-collapsed", Value: m.tally.Sum(segmentsCollapsed), Meaning: "everything in a segment was decided and no guard could tell when: its words were given up"},
-		{Name: "segments-reused", Value: m.tally.Sum(segmentsReused), Meaning: "the words of a collapsed segment became those of a new one: filled, and not allocated"},
+		{Name: "segments-reused", Value: m.tally.Sum(segmentsReused), Meaning: "an array that was at hand became a segment, mostly one of a collapsed segment: filled, and not allocated"},
 		{Name: "group-helps", Value: m.tally.Sum(groupHelps), Meaning: "a finish met a member of another's undecided group, and brought that to its end"},
 		{Name: "too-old", Value: m.tally.Sum(refusals), Meaning: "a snapshot without a guard was told that it is too old"},
 		{Name: "segments-held", Gauge: true, Value: held, Meaning: "segments of which the words are kept: 8 bytes an xid"},

@@ -168,6 +168,7 @@ func (m *Manager) Begin() core.Xid {
 		if c != nil && fault.On != "epoch/begin-unmarked" && c.CompareAndSwap(uint64(s.fresh), uint64(s.fresh.begun())) || m.mark(x) {
 			return x
 		}
+		m.leave(x)
 	}
 }
 
@@ -176,14 +177,12 @@ func (m *Manager) Begin() core.Xid {
 func (m *Manager) AllocateCommitted() core.Xid {
 	for {
 		x, s, c := m.take()
-		if c == nil {
-			continue
-		}
 		// I1: nobody has pushed if the word is fresh still, at the draw or after.
-		if !fault.Any() && c.CompareAndSwap(uint64(s.fresh), uint64(newWord(committed, m.clock.draw()))) ||
-			m.finish(s, c, word(c.Load()), committed) {
+		if c != nil && (!fault.Any() && c.CompareAndSwap(uint64(s.fresh), uint64(newWord(committed, m.clock.draw()))) ||
+			m.finish(s, c, word(c.Load()), committed)) {
 			return x
 		}
+		m.leave(x)
 	}
 }
 

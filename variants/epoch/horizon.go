@@ -145,7 +145,7 @@ func (m *Manager) walkHorizon(h horizon, limit core.Xid, n uint64) horizon {
 	m.dir.Load().spans(from, limit, true, func(g *gap) bool {
 		if !pass(m.numberOf(g)) {
 			// I8: the walk may have begun inside g, where a pin stopped the last
-			// one, or which has grown since (mergeLastGap).
+			// one, or which has grown since (addGap).
 			h.xid = max(from, core.Xid(g.from.Load()))
 			if fault.On == "epoch/horizon-falls-in-gap" {
 				h.xid = core.Xid(g.from.Load())

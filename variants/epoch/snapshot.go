@@ -121,8 +121,10 @@ func (d *directory) RolledBack(x core.Xid, at uint64) (bool, error) {
 		}
 		if !own && c == nil && w == newWord(committed, 0) && fault.On != "epoch/dropped-owner-guessed" {
 			// Nothing is left of its word: it has committed, or been forgotten,
-			// and if so, then perhaps after the snapshot.
-			if d.m.forgot.Load() > at {
+			// and if so, then perhaps after the snapshot; but not if all that is
+			// lost had happened by then, as it had if a guard protects the
+			// snapshot (I14).
+			if d.m.forgot.Load() > at && (d.m.collapsed.Load() > at || fault.On == "epoch/guarded-owner-forgotten") {
 				d.m.count(refusals)
 				return false, core.ErrTooOld
 			}

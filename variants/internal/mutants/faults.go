@@ -165,6 +165,7 @@ var epochFaults = []row{
 	{"epoch/owner-unpushed", "Includes says that an owner has not rolled back and leaves no trace", Explore},
 	{"epoch/in-progress-unpushed", "InProgress names an xid and leaves no trace", Explore},
 	{"epoch/in-progress-guesses", "InProgress leaves out what was forgotten since, and says nothing", Kit | Explore},
+	{"epoch/gaps-joined-unfilled", "the words that two joined gaps have in a segment get the later one's number", Explore},
 	{"epoch/dropped-owner-guessed", "of an owner that came late, and whose segment is dropped, it is said that he has not rolled back", Explore},
 	{"epoch/cutoff-unchecked", "a checkpoint's cutoff is below a horizon that was answered before its instant", Explore},
 	{"epoch/cutoff-after", "a checkpoint's cutoff is computed after its instant", Explore | Stress},
@@ -174,6 +175,7 @@ var epochFaults = []row{
 
 // reuseFaults need a manager that reuses memory.
 var reuseFaults = []row{
+	{"epoch/guarded-owner-forgotten", "a guard that was taken for a finished transaction is too old to know it once something else is forgotten", Explore},
 	{"epoch/reuse-unfenced", "the words of an array's next life begin at zero, as those of the former one did", Explore},
 	{"epoch/retires-late", "an array is filled, then its segment is marked", Explore},
 	{"epoch/retires-early", "a segment is marked before the directory is without it: who finds it looks again and again", Progress},
