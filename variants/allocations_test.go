@@ -29,10 +29,10 @@ type thrift struct {
 var thrifts = []thrift{
 	// Eight bytes a word, in whole segments, and the directory's copies: one in a
 	// segment, of eight bytes a segment from the oldest that is kept.
-	{"epoch", variantNew("epoch"), 8.5, 32, 0},
+	{"epoch", variantNew("epoch"), 8.5, 1, 0},
 	// The copies, and a header, once in a segment. A worker that is put off the CPU
 	// keeps a segment from collapsing, and perhaps the next one.
-	{"epoch-recycle", variantNew("epoch-recycle"), 0.25, 32, 2 * 8 * segment},
+	{"epoch-recycle", variantNew("epoch-recycle"), 0.25, 1, 2 * 8 * segment},
 }
 
 func variantNew(name string) func() core.Manager {

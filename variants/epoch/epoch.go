@@ -71,8 +71,9 @@ type Manager struct {
 type upkeep struct {
 	pins     ledger.Pins
 	deferred []deferral
-	round    uint64 // the older segment that trim looks at next
-	gapsLeft uint64 // by the last trim that was for their sake
+	round    uint64           // the older segment that trim looks at next
+	gapsLeft uint64           // by the last trim that was for their sake
+	cells    []*atomic.Uint64 // room for those of a roundUp
 }
 
 var (

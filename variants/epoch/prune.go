@@ -58,6 +58,7 @@ func (m *Manager) pruneNow(below core.Xid) (forgotten int, at uint64, ok bool) {
 		at = m.clock.fence()
 		if fault.On != "epoch/prune-guards-once" && m.guarded(at) {
 			r.pardon()
+			r.end()
 			return 0, at, false
 		}
 		if m.guards.ended() != ended && fault.On != "epoch/prune-misses-ended-guard" {
@@ -69,8 +70,10 @@ func (m *Manager) pruneNow(below core.Xid) (forgotten int, at uint64, ok bool) {
 			continue
 		}
 		if r.execute(w, at) {
+			forgotten = r.forgotten()
+			r.end()
 			m.trim()
-			return r.forgotten(), at, true
+			return forgotten, at, true
 		}
 	}
 }
@@ -122,7 +125,9 @@ func (m *Manager) pruneDeferred() {
 	// Not before: a Release that sees that nothing waits any more returns, and
 	// what its guard kept must have been forgotten by then.
 	m.waiting.Store(len(u.deferred) > 0)
-	if r.forgotten() > 0 {
+	forgotten := r.forgotten()
+	r.end()
+	if forgotten > 0 {
 		m.trim()
 	}
 }
@@ -177,9 +182,20 @@ func (r *roundUp) forgotten() int { return len(r.cells) + r.places }
 
 // roundUp starts a prune. Caller has the turn.
 func (m *Manager) roundUp(below core.Xid) roundUp {
-	r := roundUp{m: m, prune: new(prune), below: below}
+	r := roundUp{m: m, prune: new(prune), below: below, cells: m.upkeep.Read().cells}
 	m.prune.Store(r.prune)
 	return r
+}
+
+// end hands the room for cells on to the next one, unless it is out of the
+// ordinary. Caller has the turn.
+func (r *roundUp) end() {
+	const ordinary = 1 << 14
+	clear(r.cells) // they would keep what is collected
+	if cap(r.cells) > ordinary {
+		r.cells = nil
+	}
+	r.m.upkeep.Write().cells = r.cells[:0]
 }
 
 // condemn condemns what had aborted at number at or before, and is not pinned.
