@@ -31,7 +31,7 @@ func TestExplore(t *testing.T) {
 		t.Errorf("exit code %d\n%s\n%s", code, text, log)
 	}
 	for _, flags := range []string{"-strategy dfs -bound 1", "-strategy dfs -bound -1", "-strategy pct", "-strategy random -seed 3"} {
-		code, text, _ := command(t, append(strings.Fields("explore -variant epoch -program snapshot -budget 1s -processes 1 -progress=false "+flags), "-o", out)...)
+		code, text, _ := command(t, append(strings.Fields("explore -variant epoch -program double-finish -budget 1s -processes 1 -progress=false "+flags), "-o", out)...)
 		complete := strings.Contains(text, "1 searches  complete: ")
 		if code != exitOK || complete != (flags == "-strategy dfs -bound -1") {
 			t.Errorf("%s: exit code %d, complete: %v\n%s", flags, code, complete, text)
