@@ -23,15 +23,16 @@ type thrift struct {
 
 	perXid     float64 // bytes for each xid that is handed out
 	perAborted float64 // and more for one that rolls back and is pruned
-	perWorker  float64 // and more for each worker but the first, once
+	perWorker  float64 // and more for each worker, once
 }
 
 var thrifts = []thrift{
 	// Eight bytes a word, in whole segments, and the directory's copies: one in a
 	// segment, of eight bytes a segment from the oldest that is kept.
 	{"epoch", variantNew("epoch"), 8.5, 1, 0},
-	// The copies, and a header, once in a segment. A worker that is put off the CPU
-	// keeps a segment from collapsing, and perhaps the next one.
+	// The copies, and a header, once in a segment. A worker that is put off the CPU, or
+	// leaves its block for another, keeps a segment from collapsing, and perhaps the
+	// next one: without reuse it would be 16 for each.
 	{"epoch-recycle", variantNew("epoch-recycle"), 0.25, 1, 2 * 8 * segment},
 }
 
@@ -97,7 +98,7 @@ func (v thrift) spends(load workload.Load, workers int) (bytes, most float64, er
 	first := m.PeekNext()
 	bytes = perform(run, workers, measured)
 	if xids := float64(m.PeekNext() - first); xids > 0 {
-		most = v.perXid*(xids+segment) + v.perWorker*float64(workers-1)
+		most = v.perXid*(xids+segment) + v.perWorker*float64(workers)
 		if load.Name() == "rollback" {
 			most += v.perAborted * xids
 		}
