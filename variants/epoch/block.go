@@ -19,8 +19,8 @@ import (
 // somebody who has to get past it has sealed it (see seal); all three are
 // compare-and-swaps from the word, so exactly one of them happens (I11). A Begin
 // whose xid is sealed leaves the rest of the block, most likely sealed as well, and
-// allocates one: that first xid cannot be sealed, so
-// walks and Begins do not chase each other through new blocks for ever.
+// allocates one: that first xid cannot be sealed, so walks and Begins do not chase
+// each other through new blocks for ever.
 //
 // What is sealed, and what is left of a block that lost its place at a cursor,
 // is never handed out. It comes to count as committed: nobody has it, so nobody

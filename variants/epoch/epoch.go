@@ -179,7 +179,7 @@ func (m *Manager) AllocateCommitted() core.Xid {
 	for {
 		x, s, c := m.take()
 		// I1: nobody has pushed if the word is fresh still, at the draw or after.
-		if c != nil && (!fault.Any() && c.CompareAndSwap(uint64(s.fresh), uint64(newWord(committed, m.clock.draw()))) ||
+		if c != nil && (!fault.Any() && c.CompareAndSwap(uint64(s.fresh), uint64(newWord(committed, above(s.fresh, m.clock.draw())))) ||
 			m.finish(s, c, word(c.Load()), committed)) {
 			return x
 		}
@@ -202,7 +202,7 @@ func (m *Manager) decide(op string, x core.Xid, tag int) error {
 	s := d.from(uint64(x)>>d.shift - d.base)
 	if c := s.cell(x, d.stride); c != nil && !fault.Any() {
 		w := word(c.Load())
-		if w.tag() == inProgress && !s.reused() && c.CompareAndSwap(uint64(w), uint64(newWord(tag, m.clock.draw()))) {
+		if w.tag() == inProgress && !s.reused() && c.CompareAndSwap(uint64(w), uint64(newWord(tag, above(w, m.clock.draw())))) {
 			return nil // I1: w was loaded before the draw
 		}
 	}
@@ -283,9 +283,7 @@ func (m *Manager) finish(s *segment, c *atomic.Uint64, w word, tag int) bool {
 		} else {
 			n = m.clock.draw() // after w was loaded: every push that w shows is below n
 		}
-		if invariants.Enabled && n <= w.number() {
-			panic("epoch: drew a number at or below a reader's bound")
-		}
+		above(w, n)
 		if fault.On == "epoch/draws-before-load" && word(c.Load()).unfinished() {
 			w = word(c.Load())
 		}
@@ -310,6 +308,14 @@ func (m *Manager) finish(s *segment, c *atomic.Uint64, w word, tag int) bool {
 		}
 	}
 	return false
+}
+
+// above returns n, a number that was drawn after w was loaded (I1).
+func above(w word, n uint64) uint64 {
+	if invariants.Enabled && n <= w.number() {
+		panic("epoch: drew a number at or below a reader's bound")
+	}
+	return n
 }
 
 // raise makes sure that what w shows in progress finishes above n. It reports

@@ -9,7 +9,7 @@ import (
 
 // Snapshot loads the directory, the bound and the clock; if no snapshot has
 // been taken since the last commit it marks the clock. It allocates nothing.
-// Lock-free: a retry means that a transaction began meanwhile.
+// Lock-free: a retry means that a block of xids was allocated meanwhile.
 func (m *Manager) Snapshot(self core.Xid) core.Snapshot {
 	if fault.On == "epoch/snapshot-takes-turn" {
 		m.turn.Lock()
